@@ -1,0 +1,12 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+function findRoot(): string {
+  let folder = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(folder, 'package.json'))) folder = dirname(folder);
+  return folder;
+}
+
+/** The folder of this package: where proto/ and package.json lie, also when installed from npm. */
+export const packageRoot = findRoot();
