@@ -1,0 +1,41 @@
+/**
+ * The pure state machine of an instance. The states are those of the contract's InstanceState, without its prefix.
+ *
+ *   WAITING ──due──▶ READY ──start──▶ EXECUTING ──cancel──▶ CANCELLING
+ *      ▲ ▲             │                 │  │                  │
+ *      │ └── blocked   │cancel, replace  │  └─ result, loss ───┤
+ *      └────── retry, requeue ◀──────────┘                     ▼
+ *                      └──────▶ SUCCEEDED FAILED CANCELLED REPLACED LOST (final: never change)
+ */
+export const states = ['WAITING', 'READY', 'EXECUTING', 'CANCELLING', 'SUCCEEDED', 'FAILED', 'CANCELLED', 'REPLACED', 'LOST'] as const;
+
+/** Where an instance stands. */
+export type InstanceState = (typeof states)[number];
+
+/** How an instance can end. */
+export type FinalState = 'SUCCEEDED' | 'FAILED' | 'CANCELLED' | 'REPLACED' | 'LOST';
+
+/** How an attempt can end; the contract's AttemptOutcome without its prefix. */
+export type AttemptOutcome = 'SUCCESS' | 'FAILED' | 'LATER' | 'EXCEPTION' | 'CANCELLED' | 'LOST' | 'INTERRUPTED';
+
+const followers: Record<InstanceState, readonly InstanceState[]> = {
+  WAITING: ['READY', 'CANCELLED', 'REPLACED'],
+  READY: ['EXECUTING', 'CANCELLED', 'REPLACED'],
+  EXECUTING: ['CANCELLING', 'WAITING', 'READY', 'SUCCEEDED', 'FAILED', 'CANCELLED', 'LOST'],
+  CANCELLING: ['SUCCEEDED', 'FAILED', 'CANCELLED', 'LOST'],
+  SUCCEEDED: [],
+  FAILED: [],
+  CANCELLED: [],
+  REPLACED: [],
+  LOST: [],
+};
+
+/** Whether an instance in `from` may become `to`. */
+export function mayFollow(from: InstanceState, to: InstanceState): boolean {
+  return followers[from].includes(to);
+}
+
+/** Whether the state never changes any more. */
+export function isFinal(state: InstanceState): state is FinalState {
+  return followers[state].length === 0;
+}

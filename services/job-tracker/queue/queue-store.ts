@@ -1,0 +1,365 @@
+import { LtsError } from '../../../shared/errors/lts-error.js';
+import type { AttemptOutcome, FinalState } from './instance-state.js';
+import type { StatusQueries } from './status-queries.js';
+
+/**
+ * The port to the durable queues. One conformance suite runs on every adapter.
+ *
+ * Who owns what: rows of a partition are changed by `commit` alone, under the epoch that `take` gave. Every commit
+ * checks the epochs of the partitions it touches inside its own transaction; a raised epoch fences it (STALE_EPOCH).
+ * `take` orders itself behind every earlier commit or makes it fail: after `take` returns, nothing of an older epoch
+ * commits.
+ *
+ * Order: calls of `commit` and `readReady` take effect, and their promises settle, in the order of the calls.
+ *
+ * Failure: a CommitFailed with rolledBack tells that nothing of the batch was stored. Without it the outcome is
+ * unknown: the owner takes its partitions again and loads them.
+ */
+export interface QueueStore extends StatusQueries {
+  /** Opens or makes the store. Rejects with STORE_LOCKED, STORE_FOREIGN, STORE_NEWER, STORE_DAMAGED or STORE_FAILED. */
+  open(): Promise<StoreIdentity>;
+  /** Raises the epoch of each partition for this owner. Rejects with STORE_LOCKED (message names the holder's pid) after its own deadline. */
+  take(partitions: readonly number[], owner: OwnerIdentity): Promise<HeldEpoch[]>;
+  /** Lets go of partitions in a planned hand-over; a higher epoch is left alone. */
+  release(held: readonly HeldEpoch[]): Promise<void>;
+  /** Those of the held epochs that are not current any more. */
+  fenced(held: readonly HeldEpoch[]): Promise<number[]>;
+  /** Everything that the owner of a partition keeps in memory. */
+  load(partition: number): Promise<LoadedPartition>;
+  /** The next ready rows of a group in their order (priority, due time, arrival), after a key. */
+  readReady(nodeGroup: string, after: ReadyKey | undefined, limit: number): Promise<ReadyRow[]>;
+  /** Applies the transitions in order, in one transaction. One outcome each. At most 1,000 rows and 4 MiB. */
+  commit(batch: CommitBatch): Promise<Outcome[]>;
+  /** The second, lower lane: it never delays a commit by more than one of its own small batches. */
+  appendLogs(lines: readonly LogRow[]): Promise<void>;
+  /** Owed results of a JobClient group that are due, oldest first, after a sequence. */
+  readFeedback(submitNodeGroup: string, afterSeq: number, now: number, limit: number): Promise<FeedbackRow[]>;
+  /** Lower lane. Settles delivered results and notes failed ones. */
+  settleFeedback(settled: FeedbackSettlement): Promise<void>;
+  /** Puts dead results back into delivery: these ids, or all of a group. Tells how many. */
+  resendFeedback(ids: readonly string[], submitNodeGroup: string, now: number): Promise<number>;
+  /** JobClient groups to which results are owed. */
+  feedbackGroups(): Promise<string[]>;
+  /** Lower lane. Deletes up to `limit` instances that ended before `before`, with all that belongs to them. Tells how many. */
+  purge(before: number, limit: number): Promise<number>;
+  /** What the store says of itself. */
+  health(): Promise<StoreHealth>;
+  /** Waits for what runs, then closes. */
+  close(): Promise<void>;
+}
+
+/** Who the store is. */
+export interface StoreIdentity {
+  /** Random, made with the store. */
+  storeId: string;
+  cluster: string;
+  /** Number of partitions, fixed when the store is made. */
+  partitions: number;
+}
+
+/** Who takes partitions. */
+export interface OwnerIdentity {
+  nodeId: string;
+  incarnation: string;
+  pid: number;
+}
+
+/** One ownership. */
+export interface HeldEpoch {
+  partition: number;
+  epoch: number;
+}
+
+/** The order of ready rows within a group: smaller first, member by member. */
+export interface ReadyKey {
+  priority: number;
+  dueAt: number;
+  /** Arrival, given by the store. */
+  seq: number;
+}
+
+/** What decides how an instance goes on; fixed at admission. */
+export interface RunPolicy {
+  maxRetryTimes: number;
+  /** 0: no limit. Milliseconds. */
+  timeoutMs: number;
+  maxLost: number;
+  failOnLoss: boolean;
+  /** Undefined: fixed, 30 s. */
+  retry?: RetryLaw | undefined;
+}
+
+/** When retries run; times in milliseconds. */
+export type RetryLaw = { law: 'FIXED'; delay: number } | { law: 'EXPONENTIAL'; delay: number; maxDelay: number } | { law: 'LIST'; delays: number[] };
+
+/** An instance that is due and waits for a worker. */
+export interface ReadyRow extends ReadyKey {
+  id: string;
+  type: string;
+  /** Attempts that were started so far. */
+  attempts: number;
+  retryTimes: number;
+  lostTimes: number;
+  policy: RunPolicy;
+  /** The job's bytes when they are small (4 KiB); otherwise `start` brings them. */
+  job?: Buffer | undefined;
+}
+
+/** An instance that a worker has. */
+export interface ExecutingRow {
+  seq: number;
+  id: string;
+  nodeGroup: string;
+  taskId: string;
+  type: string;
+  priority: number;
+  dueAt: number;
+  attempt: number;
+  fence: number;
+  worker: WorkerIdentity;
+  assignedAt: number;
+  cancelling: boolean;
+  retryTimes: number;
+  lostTimes: number;
+  policy: RunPolicy;
+}
+
+/** A process start of a TaskTracker. */
+export interface WorkerIdentity {
+  nodeId: string;
+  incarnation: string;
+}
+
+/** A partition as its new owner finds it. */
+export interface LoadedPartition {
+  groups: { nodeGroup: string; waiting: number; ready: number }[];
+  executing: ExecutingRow[];
+  /** When the next waiting row is due; undefined: none waits for a time. */
+  nextDueAt: number | undefined;
+}
+
+/** Transitions of any number of owned partitions. */
+export interface CommitBatch {
+  /** Of all the partitions that the transitions touch. */
+  epochs: HeldEpoch[];
+  transitions: Transition[];
+}
+
+/** One change. */
+export type Transition = Admit | Start | Finish | Reassign | Cancel | Promote | Late;
+
+/** Step 1: takes a job in. */
+export interface Admit {
+  kind: 'admit';
+  id: string;
+  /** Whether the client made the id, so that it can send it again. */
+  clientId: boolean;
+  partition: number;
+  nodeGroup: string;
+  taskId: string;
+  type: string;
+  priority: number;
+  dueAt: number;
+  createdAt: number;
+  needFeedback: boolean;
+  submitNodeGroup: string;
+  replaceOnExist: boolean;
+  policy: RunPolicy;
+  job: Buffer;
+  /** Hands it out in the same commit when it is due and not blocked: a slot is reserved. */
+  start?: { worker: WorkerIdentity; fence: number } | undefined;
+}
+
+/** Step 3: records attempt `attempt` before its task is sent. Takes effect only on a ready instance with attempt - 1 attempts. */
+export interface Start {
+  kind: 'start';
+  partition: number;
+  seq: number;
+  attempt: number;
+  fence: number;
+  worker: WorkerIdentity;
+  at: number;
+  /** The outcome shall bring the job's bytes. */
+  wantJob: boolean;
+}
+
+/** Step 5: ends an attempt. Takes effect only while that attempt is the current one. */
+export interface Finish {
+  kind: 'finish';
+  partition: number;
+  seq: number;
+  attempt: number;
+  end: AttemptEnd;
+  /** Ends the instance, or makes it wait again (due now or earlier: ready at once). */
+  next: { state: FinalState } | { dueAt: number; retryTimes: number; lostTimes: number };
+  at: number;
+}
+
+/** The record of a finished attempt. */
+export interface AttemptEnd {
+  outcome: AttemptOutcome;
+  message: string;
+  truncated: boolean;
+  /** By the worker's clock; 0: unknown. */
+  startedAt: number;
+}
+
+/** Gives the current attempt, which has provably not started, to another worker under the same number. */
+export interface Reassign {
+  kind: 'reassign';
+  partition: number;
+  seq: number;
+  attempt: number;
+  worker: WorkerIdentity;
+  at: number;
+}
+
+/** Cancels by instance, or by task: whatever waits ends CANCELLED, whatever runs becomes CANCELLING. */
+export interface Cancel {
+  kind: 'cancel';
+  partition: number;
+  nodeGroup: string;
+  id?: string | undefined;
+  taskId?: string | undefined;
+  at: number;
+}
+
+/** Makes waiting rows ready whose time has come. */
+export interface Promote {
+  kind: 'promote';
+  partition: number;
+  now: number;
+  limit: number;
+}
+
+/** Records a result that came after its attempt was over. Changes nothing else. */
+export interface Late {
+  kind: 'late';
+  partition: number;
+  id: string;
+  attempt: number;
+  outcome: AttemptOutcome;
+  message: string;
+}
+
+/** What became of a transition, by its kind. */
+export type Outcome = AdmitOutcome | StartOutcome | FinishOutcome | ReassignOutcome | CancelOutcome | PromoteOutcome | LateOutcome;
+
+/** A ready row with its group, as it enters the ready set. */
+export type NewlyReady = ReadyRow & { nodeGroup: string };
+
+/** Where a job that was taken in stands. */
+export type Placement = 'started' | 'ready' | 'waiting' | 'blocked';
+
+export type AdmitOutcome =
+  | { kind: 'admit'; result: 'accepted'; seq: number; placement: Placement }
+  | { kind: 'admit'; result: 'replaced'; seq: number; placement: Placement; existingId: string; existingSeq: number; existingPlacement: Placement }
+  | { kind: 'admit'; result: 'duplicate'; existingId: string }
+  /** The same id was sent before with the same content: its first answer. */
+  | { kind: 'admit'; result: 'again'; first: 'accepted' | 'replaced' | 'duplicate'; existingId: string }
+  /** The same id was sent before with other content. */
+  | { kind: 'admit'; result: 'conflict' }
+  /** The store does not take this row, but would take the others. */
+  | { kind: 'admit'; result: 'refused'; message: string };
+
+export interface StartOutcome {
+  kind: 'start';
+  /** False: it is not ready any more (cancelled, replaced). */
+  started: boolean;
+  job?: Buffer | undefined;
+}
+
+export interface FinishOutcome {
+  kind: 'finish';
+  /** False: the attempt is not the current one. */
+  applied: boolean;
+  /** What the end or the retry made ready: the instance itself, or the next one of the same task. */
+  ready?: NewlyReady | undefined;
+  /** What the end made wait for its time: its due time. */
+  waitingUntil?: number | undefined;
+  /** The JobClient group to which the result is owed now. */
+  owedTo?: string | undefined;
+}
+
+export interface ReassignOutcome {
+  kind: 'reassign';
+  applied: boolean;
+  job?: Buffer | undefined;
+}
+
+export interface CancelOutcome {
+  kind: 'cancel';
+  cancelled: { id: string; seq: number; placement: Exclude<Placement, 'started'>; owedTo?: string | undefined }[];
+  /** These run; the worker has to be told. */
+  cancelling: { id: string; seq: number; attempt: number }[];
+  /** These had ended. */
+  ended: string[];
+  /** What the cancel made ready: the next one of the same task. */
+  ready?: NewlyReady | undefined;
+  waitingUntil?: number | undefined;
+}
+
+export interface PromoteOutcome {
+  kind: 'promote';
+  ready: NewlyReady[];
+  nextDueAt: number | undefined;
+}
+
+export interface LateOutcome {
+  kind: 'late';
+  /** Whether the attempt is known at all. */
+  known: boolean;
+}
+
+/** A line that a runner wrote. */
+export interface LogRow {
+  id: string;
+  attempt: number;
+  at: number;
+  level: 'DEBUG' | 'INFO' | 'WARN' | 'ERROR';
+  text: string;
+  truncated: boolean;
+}
+
+/** A result that is owed to a JobClient group. */
+export interface FeedbackRow {
+  seq: number;
+  id: string;
+  taskId: string;
+  nodeGroup: string;
+  submitNodeGroup: string;
+  state: FinalState;
+  outcome: AttemptOutcome | undefined;
+  message: string;
+  attempt: number;
+  endedAt: number;
+  deliveries: number;
+  dead: boolean;
+  nextAt: number;
+  lastError: string;
+}
+
+/** What receivers made of results. */
+export interface FeedbackSettlement {
+  taken: string[];
+  failed: { id: string; message: string; nextAt: number; dead: boolean }[];
+}
+
+/** How the store is. */
+export interface StoreHealth {
+  state: 'OK' | 'LOCKED' | 'FAILED' | 'CLOSED';
+  message: string;
+  /** Free bytes of its file system. */
+  freeBytes: number;
+}
+
+/** A commit that failed. */
+export class CommitFailed extends LtsError {
+  /** True: nothing of the batch is stored. False: the outcome is unknown. */
+  readonly rolledBack: boolean;
+
+  constructor(reason: 'STORE_FAILED' | 'STORE_LOCKED' | 'STALE_EPOCH' | 'DISK_LOW', message: string, rolledBack: boolean, cause?: unknown) {
+    super(reason, message, { cause });
+    this.rolledBack = rolledBack;
+  }
+}
