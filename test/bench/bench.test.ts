@@ -1,0 +1,49 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+
+interface Ended {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs the real command. */
+function bench(args: string[]): Promise<Ended> {
+  const child = spawn(process.execPath, [fileURLToPath(new URL('./main.js', import.meta.url)), ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const output = { stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk: Buffer) => (output.stdout += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (output.stderr += chunk.toString()));
+  return new Promise((resolve, reject) => {
+    child.once('error', reject).once('close', (code) => resolve({ code, ...output }));
+  });
+}
+
+const lastLine = (text: string): unknown => JSON.parse(text.trimEnd().split('\n').at(-1) ?? '');
+const positive = expect.toSatisfy((value: number) => value > 0);
+
+test('throughput: every job runs once, and the last line carries the figures', async () => {
+  const { code, stdout, stderr } = await bench(['--scenario', 'throughput', '--jobs', '2000', '--rounds', '1', '--json']);
+  expect({ code, stderr }).toMatchObject({ code: 0 });
+  expect(lastLine(stdout)).toEqual({
+    scenario: 'throughput',
+    jobs_per_s: positive,
+    submit_to_start_ms: { p50: positive, p99: positive },
+    fdatasync_ms: positive,
+    lost: 0,
+    duplicates: 0,
+    peers: {},
+  });
+});
+
+test('latency: one job at a time', async () => {
+  const { code, stdout, stderr } = await bench(['--scenario', 'latency', '--jobs', '30', '--rounds', '1', '--json']);
+  expect({ code, stderr }).toMatchObject({ code: 0 });
+  expect(lastLine(stdout)).toMatchObject({ scenario: 'latency', submit_to_start_ms: { p50: positive, p99: positive }, lost: 0, duplicates: 0 });
+});
+
+test('bad arguments end with code 2 before anything is started', async () => {
+  const { code, stdout, stderr } = await bench(['--scenario', 'throughput', '--jobs', 'many']);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toContain('--jobs cannot be "many"');
+});
