@@ -1,0 +1,146 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eventually } from './eventually.js';
+import { freePort } from './ports.js';
+
+const jar = '/usr/share/java/zookeeper.jar';
+
+/** What is missing to run a real ZooKeeper here, with the command that brings it; undefined when nothing is. */
+export function zookeeperMissing(): string | undefined {
+  if (spawnSync('java', ['-version'], { stdio: 'ignore' }).error) return 'java is not on the PATH: apt-get install default-jre-headless';
+  if (!existsSync(jar)) return `${jar} is not there: apt-get install zookeeper`;
+  return undefined;
+}
+
+/** Whether a real ZooKeeper can be run here. Throws, naming what is missing, when `orThrow`. */
+export function zookeeperAvailable(orThrow = false): boolean {
+  const missing = zookeeperMissing();
+  if (missing !== undefined && orThrow) throw new Error(`no real ZooKeeper can be started: ${missing}`);
+  return missing === undefined;
+}
+
+export interface ZooKeeperServerOptions {
+  /** Unit of time of the server, in milliseconds: sessions have 2 to 20 of it. Default 250. */
+  tickMs?: number;
+}
+
+/** A real ZooKeeper server of its own, on 127.0.0.1, with its data in a temporary folder. */
+export class ZooKeeperServer {
+  readonly port: number;
+  readonly #folder: string;
+  #process: ChildProcess | undefined;
+  #output = '';
+
+  private constructor(port: number, folder: string) {
+    this.port = port;
+    this.#folder = folder;
+  }
+
+  /** Starts one and waits until it serves. */
+  static async start(options: ZooKeeperServerOptions = {}): Promise<ZooKeeperServer> {
+    zookeeperAvailable(true);
+    const folder = await mkdtemp(join(tmpdir(), 'lts-zookeeper-'));
+    const port = await freePort();
+    await mkdir(join(folder, 'data'));
+    const lines = [
+      `tickTime=${options.tickMs ?? 250}`,
+      `dataDir=${join(folder, 'data')}`,
+      `clientPort=${port}`,
+      'clientPortAddress=127.0.0.1',
+      'admin.enableServer=false',
+      '4lw.commands.whitelist=',
+      'maxClientCnxns=0',
+    ];
+    await writeFile(join(folder, 'zoo.cfg'), `${lines.join('\n')}\n`);
+    const server = new ZooKeeperServer(port, folder);
+    await server.restart();
+    return server;
+  }
+
+  get connect(): string {
+    return `127.0.0.1:${this.port}`;
+  }
+
+  get pid(): number {
+    if (this.#process?.pid === undefined) throw new Error('ZooKeeper does not run');
+    return this.#process.pid;
+  }
+
+  /** Starts the process on the same port with the same data, when it does not run. */
+  async restart(): Promise<void> {
+    if (this.#process !== undefined) return;
+    const flags = ['-Xmx128m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-XX:-UsePerfData', '-Dzookeeper.jmx.log4j.disable=true', '-Dzookeeper.forceSync=no'];
+    const child = spawn('java', [...flags, '-cp', jar, 'org.apache.zookeeper.server.quorum.QuorumPeerMain', join(this.#folder, 'zoo.cfg')], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.#process = child;
+    const keep = (text: Buffer): void => {
+      this.#output = (this.#output + text.toString()).slice(-4_000);
+    };
+    child.stdout.on('data', keep);
+    child.stderr.on('data', keep);
+    await eventually(
+      () => {
+        if (child.exitCode !== null) this.#output += `(exited with ${child.exitCode})`;
+        return answers(this.port);
+      },
+      { withinMs: 20_000, everyMs: 50, what: 'ZooKeeper serves' },
+    ).catch(async (error: unknown) => {
+      await this.kill();
+      throw new Error(`ZooKeeper did not start: ${this.#output}`, { cause: error });
+    });
+  }
+
+  /** The process stands still (SIGSTOP): connections stay open, nothing is answered. */
+  pause(): void {
+    process.kill(this.pid, 'SIGSTOP');
+  }
+
+  /** It goes on (SIGCONT). */
+  resume(): void {
+    process.kill(this.pid, 'SIGCONT');
+  }
+
+  /** The process ends at once; its data stays. */
+  async kill(): Promise<void> {
+    const child = this.#process;
+    this.#process = undefined;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const gone = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGKILL');
+    await gone;
+  }
+
+  /** Ends it and removes its data. */
+  async stop(): Promise<void> {
+    await this.kill();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** Whether a server takes a session there: its port opens before it can. */
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    const done = (result: boolean): void => {
+      socket.destroy();
+      resolve(result);
+    };
+    socket.setTimeout(1_000, () => done(false));
+    socket.on('error', () => done(false));
+    socket.on('close', () => done(false));
+    socket.on('data', () => done(true));
+    // A handshake for a session that nobody has: a server that serves answers that it has expired.
+    const request = Buffer.alloc(4 + 44);
+    request.writeInt32BE(44, 0);
+    request.writeInt32BE(4_000, 16);
+    request.writeInt32BE(1, 20);
+    request.writeInt32BE(1, 24);
+    request.writeInt32BE(16, 28);
+    socket.on('connect', () => socket.write(request));
+  });
+}
