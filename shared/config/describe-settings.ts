@@ -7,6 +7,8 @@ export interface SettingDescription {
   flag: string;
   env: string;
   form: string;
+  /** One word for the value in help. */
+  word: string;
   /** Undefined: there is none. */
   default: string | undefined;
   required: boolean;
@@ -30,6 +32,7 @@ export function describeSettings(settings: AnySettings): SettingDescription[] {
     flag: flagOf(key),
     env: envNameOf(key),
     form: field.schema.form,
+    word: field.schema.word,
     default: field.default === undefined ? undefined : String(field.default),
     required: field.required ?? false,
     description: field.description,

@@ -7,6 +7,8 @@ export interface SettingKind<T> {
   schema: z.ZodType<T, unknown>;
   /** The allowed form, for messages and tables. */
   form: string;
+  /** One word for the value in help: --listen <host:port>. */
+  word: string;
   /** The text that reads back to the value. */
   format(value: T): string;
   /** Never shown. */
@@ -33,14 +35,14 @@ const mebibyte = 1024 * 1024;
 const sizeUnits = { B: 1, KiB: 1024, MiB: mebibyte, GiB: 1024 * mebibyte } as const;
 
 /** Text in, value out; undefined from `read` means that the text has not the form. */
-function fromText<T>(form: string, read: (text: string) => T | undefined, format: (value: T) => string): SettingKind<T> {
+function fromText<T>(word: string, form: string, read: (text: string) => T | undefined, format: (value: T) => string): SettingKind<T> {
   const schema = z.union([z.string(), z.number(), z.boolean()]).transform((raw, context): T => {
     const value = read(String(raw).trim());
     if (value !== undefined) return value;
     context.addIssue({ code: 'custom', message: form });
     return z.NEVER;
   });
-  return { schema, form, format };
+  return { schema, form, word, format };
 }
 
 function inRange(value: number | undefined, { min = -Infinity, max = Infinity }: Range): number | undefined {
@@ -53,11 +55,11 @@ function rangeForm(what: string, { min, max }: Range, show: (value: number) => s
   return max === undefined ? what : `${what}, at most ${show(max)}`;
 }
 
-/** A text of at most 1,024 characters; `pattern` must match all of it and is described by `form`. */
-export function text(options: { pattern?: RegExp; form?: string } = {}): SettingKind<string> {
-  const { pattern, form = 'a text of 1 to 1,024 characters' } = options;
-  const read = (value: string): string | undefined => (value !== '' && value.length <= 1_024 && (pattern?.test(value) ?? true) ? value : undefined);
-  return fromText(form, read, (value) => value);
+/** A text of 1 to `max` (1,024) characters; `pattern` must match all of it and is described by `form`. */
+export function text(options: { pattern?: RegExp; form?: string; word?: string; max?: number } = {}): SettingKind<string> {
+  const { pattern, word = 'text', max = 1_024, form = `a text of 1 to ${max.toLocaleString('en-US')} characters` } = options;
+  const read = (value: string): string | undefined => (value !== '' && value.length <= max && (pattern?.test(value) ?? true) ? value : undefined);
+  return fromText(word, form, read, (value) => value);
 }
 
 /** A text that is never shown. */
@@ -67,25 +69,25 @@ export function secret(): SettingKind<string> {
 
 /** One of the listed words. */
 export function choice<const T extends string>(words: readonly T[]): SettingKind<T> {
-  return fromText(`one of ${words.join(', ')}`, (value) => words.find((word) => word === value), (value) => value);
+  return fromText(words.join('|'), `one of ${words.join(', ')}`, (value) => words.find((word) => word === value), (value) => value);
 }
 
 /** true or false; as a flag it needs no value. */
 export function bool(): SettingKind<boolean> {
   const read = (value: string): boolean | undefined => (value === 'true' || value === '1' ? true : value === 'false' || value === '0' ? false : undefined);
-  return { ...fromText('true or false', read, String), isSwitch: true };
+  return { ...fromText('true|false', 'true or false', read, String), isSwitch: true };
 }
 
 /** A whole number. */
 export function int(range: Range = {}): SettingKind<number> {
   const read = (value: string): number | undefined => (/^-?\d{1,15}$/.test(value) ? inRange(Number(value), range) : undefined);
-  return fromText(rangeForm('a whole number', range, (value) => value.toLocaleString('en-US')), read, String);
+  return fromText('number', rangeForm('a whole number', range, (value) => value.toLocaleString('en-US')), read, String);
 }
 
 /** "250ms", "10s", "5m", "2h", "7d"; the value and the limits are milliseconds. */
 export function duration(range: Range = {}): SettingKind<number> {
   const form = rangeForm('a duration such as 250ms, 10s, 5m, 2h, 7d', range, formatDuration);
-  return fromText(form, (value) => inRange(parseDuration(value), range), formatDuration);
+  return fromText('duration', form, (value) => inRange(parseDuration(value), range), formatDuration);
 }
 
 function parseSize(value: string): number | undefined {
@@ -102,7 +104,7 @@ export function formatSize(bytes: number): string {
 /** "512B", "64KiB", "4MiB", "1GiB"; the value and the limits are bytes. */
 export function size(range: Range = {}): SettingKind<number> {
   const form = rangeForm('a size such as 512B, 64KiB, 4MiB, 1GiB', range, formatSize);
-  return fromText(form, (value) => inRange(parseSize(value), range), formatSize);
+  return fromText('size', form, (value) => inRange(parseSize(value), range), formatSize);
 }
 
 /** The address of host:port, also [::1]:port; undefined for anything else. */
@@ -120,12 +122,21 @@ export function formatAddress({ host, port }: Address): string {
 
 /** host:port. Port 0: the system chooses a free one. */
 export function address(): SettingKind<Address> {
-  return fromText('host:port, such as 127.0.0.1:7401 or [::1]:7401', parseAddress, formatAddress);
+  return fromText('host:port', 'host:port, such as 127.0.0.1:7401 or [::1]:7401', parseAddress, formatAddress);
 }
 
-/** Several values: commas between them, a list in a file, or the flag several times. */
-export function list<T>(item: SettingKind<T>): SettingKind<T[]> {
-  const form = `a list, comma between its entries; each ${item.form}`;
-  const split = (raw: unknown): unknown[] => (Array.isArray(raw) ? raw.flatMap(split) : typeof raw === 'string' ? raw.split(',').filter((part) => part.trim() !== '') : [raw]);
-  return { schema: z.preprocess(split, z.array(item.schema)), form, format: (values) => values.map((value) => item.format(value)).join(','), isList: true };
+/** Several values: commas between them (unless their texts may hold some), a list in a file, or the flag several times. */
+export function list<T>(item: SettingKind<T>, options: { commas?: boolean } = {}): SettingKind<T[]> {
+  const { commas = true } = options;
+  const split = (raw: unknown): unknown[] => {
+    if (Array.isArray(raw)) return raw.flatMap(split);
+    return typeof raw === 'string' && commas ? raw.split(',').filter((part) => part.trim() !== '') : [raw];
+  };
+  return {
+    schema: z.preprocess(split, z.array(item.schema)),
+    form: `${commas ? 'a list, comma between its entries' : 'a list'}; each ${item.form}`,
+    word: `${item.word}${commas ? ',…' : ''}`,
+    format: (values) => values.map((value) => item.format(value)).join(','),
+    isList: true,
+  };
 }

@@ -1,0 +1,66 @@
+import { bool, choice, duration, int, list, text } from '../../shared/config/kinds.js';
+
+// The options of the commands that call a server; --kebab-case follows from the key. They hold in no environment and
+// no file: what a command does is told on its line alone.
+
+const taskId = { schema: text({ word: 'id' }), description: 'The task_id of the job.' };
+const group = { schema: text(), description: 'The node_group of the job.' };
+
+/** Names one instance when no instance id is given. */
+export const whichOptions = { taskId, group };
+
+const stateNames = ['WAITING', 'READY', 'EXECUTING', 'CANCELLING', 'SUCCEEDED', 'FAILED', 'CANCELLED', 'REPLACED', 'LOST'] as const;
+
+export const submitOptions = {
+  taskId,
+  group,
+  type: { schema: text(), description: 'The runner within the TaskTracker; without it: default.' },
+  payload: { schema: text({ max: 1_048_576 }), description: 'The payload as text (content type text/plain).' },
+  payloadFile: { schema: text({ word: 'file' }), description: 'The payload from a file; - reads standard input.' },
+  json: { schema: text({ max: 1_048_576, word: 'json' }), description: 'The payload as JSON, checked here (content type application/json).' },
+  contentType: { schema: text(), description: 'Media type of the payload.' },
+  param: { schema: list(text({ pattern: /^[^=]+=/, form: 'name=value', word: 'name=value', max: 8_400 }), { commas: false }), description: 'An entry of ext_params; may be repeated.' },
+  priority: { schema: int({ min: -2_147_483_648, max: 2_147_483_647 }), description: 'Smaller runs first; without it: 100.' },
+  triggerTime: { schema: text({ word: 'time' }), description: 'Earliest start: 2026-12-31T23:00:00Z, +5s, or milliseconds since 1970.' },
+  maxRetryTimes: { schema: int({ min: 0, max: 1_000 }), description: 'How often it may run again after LATER or EXCEPTION; without it: 0.' },
+  retryDelay: { schema: list(duration()), description: 'Delay before a retry; without it: 30s. Several, with commas: one per retry.' },
+  retryMaxDelay: { schema: duration(), description: 'Makes the delay double each time, up to this.' },
+  needFeedback: { schema: bool(), description: 'The result is owed to the --submit-group.' },
+  submitGroup: { schema: text(), description: 'The JobClient group that receives the result.' },
+  replace: { schema: bool(), description: 'Replaces a waiting job of the same task and group.' },
+  timeoutRun: { schema: duration(), description: 'Longest run of one attempt; without it: no limit.' },
+  onWorkerLoss: { schema: choice(['requeue', 'fail']), description: 'What becomes of a run whose worker is lost; without it: requeue.' },
+  maxLost: { schema: int({ min: 1 }), description: 'After so many lost workers the job ends as LOST; without it: 3.' },
+  instanceId: { schema: text({ word: 'id' }), description: 'UUIDv7 of the submission, to send it again; without it a new one is made.' },
+  file: { schema: text({ word: 'file' }), description: 'A batch: one job per line as JSON with the field names of lts.v1.Job; - reads standard input.' },
+  wait: { schema: bool(), default: false, description: 'Waits until the jobs have ended.' },
+  waitTimeout: { schema: duration(), default: '10m', description: 'How long --wait waits.' },
+} as const;
+
+export const listJobsOptions = {
+  taskId: { ...taskId, description: 'Only this task.' },
+  group: { ...group, description: 'Only this group.' },
+  state: { schema: list(choice(stateNames)), description: 'Only these states; may be repeated.' },
+  limit: { schema: int({ min: 1, max: 100_000 }), default: 50, description: 'At most so many, newest first.' },
+} as const;
+
+export const logsOptions = {
+  attempt: { schema: int({ min: 1 }), description: 'Only this attempt.' },
+  follow: { schema: bool(), default: false, description: 'Goes on until the job has ended.' },
+} as const;
+
+export const queueOptions = { group: { ...group, description: 'Only this group.' } } as const;
+
+export const failStoreListOptions = {
+  dead: { schema: bool(), default: false, description: 'Only those that were refused for good.' },
+  limit: { schema: int({ min: 1, max: 1_000 }), default: 100, description: 'At most so many.' },
+} as const;
+
+export const feedbackListOptions = {
+  submitGroup: { schema: text(), description: 'Only results owed to this JobClient group.' },
+  ...failStoreListOptions,
+} as const;
+
+export const feedbackResendOptions = {
+  submitGroup: { schema: text(), description: 'All dead results owed to this JobClient group.' },
+} as const;

@@ -1,0 +1,142 @@
+import { type ArgumentSpec, type ClientCommand, command } from './command.js';
+import { failStoreListOptions, feedbackListOptions, feedbackResendOptions, listJobsOptions, logsOptions, queueOptions, submitOptions, whichOptions } from './command-options.js';
+
+const instanceId = (required: boolean): ArgumentSpec => ({
+  name: 'instance-id',
+  required,
+  description: required ? 'The id that submit printed.' : 'The id that submit printed; or --task-id and --group for the newest one.',
+});
+
+/** Every command that calls a server. The services themselves are in service-commands.ts. */
+export const clientCommands: readonly ClientCommand[] = [
+  command({
+    path: ['job', 'submit'],
+    description: 'Submits a job, or a batch from a file.',
+    arguments: [],
+    options: submitOptions,
+    examples: [
+      'lts job submit --task-id hello --group demo --type echo --payload world --wait',
+      'lts job submit --task-id report --group demo --json \'{"day":"monday"}\' --trigger-time +5s --max-retry-times 3 --retry-delay 1s,10s,1m',
+      'lts job submit --file jobs.jsonl -o json',
+    ],
+    exits: [],
+    handler: async () => (await import('./handlers/submit-job.js')).submitJob,
+  }),
+  command({
+    path: ['job', 'get'],
+    description: 'Shows one job with its attempts.',
+    arguments: [instanceId(false)],
+    options: whichOptions,
+    examples: ['lts job get --task-id hello --group demo'],
+    exits: ['notFound'],
+    handler: async () => (await import('./handlers/get-job.js')).getJob,
+  }),
+  command({
+    path: ['job', 'list'],
+    description: 'Lists jobs, newest first.',
+    arguments: [],
+    options: listJobsOptions,
+    examples: ['lts job list --group demo --state READY,EXECUTING'],
+    exits: [],
+    handler: async () => (await import('./handlers/list-jobs.js')).listJobs,
+  }),
+  command({
+    path: ['job', 'cancel'],
+    description: 'Cancels a waiting job, or asks the worker of a running one to stop.',
+    arguments: [instanceId(false)],
+    options: whichOptions,
+    examples: ['lts job cancel --task-id hello --group demo'],
+    exits: ['notFound'],
+    handler: async () => (await import('./handlers/cancel-job.js')).cancelJob,
+  }),
+  command({
+    path: ['job', 'logs'],
+    description: 'Prints the lines that the runner of a job wrote.',
+    arguments: [instanceId(true)],
+    options: logsOptions,
+    examples: [],
+    exits: ['notFound'],
+    handler: async () => (await import('./handlers/show-logs.js')).showLogs,
+  }),
+  command({
+    path: ['job', 'explain'],
+    description: 'Says why a job does not run.',
+    arguments: [instanceId(false)],
+    options: whichOptions,
+    examples: ['lts job explain --task-id hello --group demo'],
+    exits: ['notFound'],
+    handler: async () => (await import('./handlers/explain-job.js')).explainJob,
+  }),
+  command({
+    path: ['node', 'list'],
+    description: 'Lists trackers, workers and receivers of results.',
+    arguments: [],
+    options: {},
+    examples: [],
+    exits: [],
+    handler: async () => (await import('./handlers/list-nodes.js')).listNodes,
+  }),
+  command({
+    path: ['queue', 'list'],
+    description: 'Shows per group what waits, is ready, runs and is owed.',
+    arguments: [],
+    options: queueOptions,
+    examples: [],
+    exits: [],
+    handler: async () => (await import('./handlers/list-queues.js')).listQueues,
+  }),
+  command({
+    path: ['cluster'],
+    description: 'Shows the trackers, who owns what, the registry and the store.',
+    arguments: [],
+    options: {},
+    examples: [],
+    exits: [],
+    handler: async () => (await import('./handlers/show-cluster.js')).showCluster,
+  }),
+  command({
+    path: ['failstore', 'list'],
+    description: 'Lists what the gateway keeps on its disk because no tracker took it.',
+    arguments: [],
+    options: failStoreListOptions,
+    examples: [],
+    exits: [],
+    handler: async () => (await import('./handlers/fail-store.js')).listFailStore,
+  }),
+  command({
+    path: ['failstore', 'resend'],
+    description: 'Sends entries again that were refused for good.',
+    arguments: [{ name: 'entry-id', required: false, variadic: true, description: 'These entries; without one: all dead ones.' }],
+    options: {},
+    examples: [],
+    exits: ['notFound'],
+    handler: async () => (await import('./handlers/fail-store.js')).resendFailStore,
+  }),
+  command({
+    path: ['feedback', 'list'],
+    description: 'Lists results that are owed to JobClients.',
+    arguments: [],
+    options: feedbackListOptions,
+    examples: ['lts feedback list --dead'],
+    exits: [],
+    handler: async () => (await import('./handlers/feedback.js')).listFeedback,
+  }),
+  command({
+    path: ['feedback', 'resend'],
+    description: 'Delivers results again that failed 20 times.',
+    arguments: [{ name: 'feedback-id', required: false, variadic: true, description: 'These results; or --submit-group for all of a group.' }],
+    options: feedbackResendOptions,
+    examples: [],
+    exits: ['notFound'],
+    handler: async () => (await import('./handlers/feedback.js')).resendFeedback,
+  }),
+];
+
+/** What a group of commands is about, for help. */
+export const nouns: Readonly<Record<string, string>> = {
+  job: 'Jobs: submit, get, list, cancel, logs, explain.',
+  node: 'Nodes of the cluster.',
+  queue: 'Queues per group.',
+  failstore: 'What the gateway keeps on its disk.',
+  feedback: 'Results that are owed to JobClients.',
+};

@@ -1,0 +1,38 @@
+import type { ValuesOf } from '../../../shared/config/settings.js';
+import type { OwedFeedback__Output } from '../../../shared/grpc/generated/lts/v1/OwedFeedback.js';
+import type { ResendFeedbackResponse__Output } from '../../../shared/grpc/generated/lts/v1/ResendFeedbackResponse.js';
+import type { ClientHandler } from '../command.js';
+import type { feedbackListOptions, feedbackResendOptions } from '../command-options.js';
+import { formatTime, shortName } from '../output.js';
+import { UsageError } from '../usage-error.js';
+
+/** lts feedback list: results that are owed to JobClients. */
+export const listFeedback: ClientHandler<ValuesOf<typeof feedbackListOptions>> = async ({ options, target, output }) => {
+  const request = { submit_node_group: options.submitGroup ?? '', dead_only: options.dead, page_size: options.limit };
+  const { entries } = await target.call<{ entries: OwedFeedback__Output[] }>((clients, call, answer) => clients.admin.listFeedback(request, call, answer));
+  output.data(entries, () => ({
+    head: ['feedback id', 'submit group', 'task id', 'state', 'ended', 'deliveries', 'dead', 'next', 'last error'],
+    rows: entries.map(({ result, dead, next_at: nextAt, last_error: lastError }) => [
+      result?.feedback_id ?? '',
+      result?.submit_node_group ?? '',
+      result?.task_id ?? '',
+      shortName(result?.state, 'INSTANCE_STATE'),
+      formatTime(result?.ended_at ?? 0),
+      result?.deliveries ?? 0,
+      dead ? 'yes' : '',
+      formatTime(nextAt),
+      lastError,
+    ]),
+  }));
+  return 'ok';
+};
+
+/** lts feedback resend: results that failed 20 times are delivered again. */
+export const resendFeedback: ClientHandler<ValuesOf<typeof feedbackResendOptions>> = async ({ args, options, target, output }) => {
+  const ids = args.filter((id) => id !== undefined);
+  if (ids.length === 0 && options.submitGroup === undefined) throw new UsageError('name the results: their ids, or --submit-group');
+  const request = { feedback_ids: ids, submit_node_group: options.submitGroup ?? '' };
+  const answer = await target.call<ResendFeedbackResponse__Output>((clients, call, done) => clients.admin.resendFeedback(request, call, done));
+  output.data(answer, () => `${answer.resent} in delivery again`);
+  return 'ok';
+};

@@ -1,0 +1,71 @@
+import { LtsError } from '../../../shared/errors/lts-error.js';
+import type { Job } from '../../../shared/grpc/generated/lts/v1/Job.js';
+import type { SubmitResult__Output } from '../../../shared/grpc/generated/lts/v1/SubmitResult.js';
+import { systemClock } from '../../../shared/time/clock.js';
+import type { ClientHandler } from '../command.js';
+import type { ExitName } from '../exit-codes.js';
+import { waitForEnd } from '../wait-for-end.js';
+import { jobFromOptions, readInput, type SubmitOptions } from '../job-from-options.js';
+import { intoBatches, jobsFromLines } from '../jobs-from-lines.js';
+import { type Output, shortName } from '../output.js';
+import type { Target } from '../target.js';
+import { UsageError } from '../usage-error.js';
+
+/** lts job submit: one job from the options, or a batch from a file. */
+export const submitJob: ClientHandler<SubmitOptions> = async ({ options, target, output }) => {
+  const results = options.file === undefined ? [await submitOne(jobFromOptions(options, systemClock.now()), target)] : await submitFile(options.file, options, target, output);
+  if (!options.wait) print(results, output);
+  const exit = worst(results);
+  if (exit !== 'ok') {
+    if (options.wait) print(results, output);
+    return exit;
+  }
+  if (!options.wait) return 'ok';
+  return waitForEnd(results.map(idToWaitFor), options.waitTimeout, target, output);
+};
+
+async function submitOne(job: Job, target: Target): Promise<SubmitResult__Output> {
+  const { result } = await target.call<{ result: SubmitResult__Output | null }>((clients, options, answer) => clients.job.submitJob({ job }, options, answer));
+  if (result === null) throw new LtsError('INTERNAL', 'the answer holds no result');
+  return result;
+}
+
+async function submitFile(file: string, options: SubmitOptions, target: Target, output: Output): Promise<SubmitResult__Output[]> {
+  if (options.taskId !== undefined || options.group !== undefined) throw new UsageError('--file holds whole jobs; leave out --task-id and --group');
+  const jobs = jobsFromLines(readInput(file).toString('utf8'));
+  if (jobs.length === 0) throw new UsageError(`${file} holds no job`);
+  const results: SubmitResult__Output[] = [];
+  for (const batch of intoBatches(jobs)) {
+    try {
+      const answer = await target.call<{ results: SubmitResult__Output[] }>((clients, call, done) => clients.job.submitJobs({ jobs: batch }, call, done));
+      results.push(...answer.results);
+    } catch (error) {
+      print(results, output);
+      output.message(`sent ${results.length} of ${jobs.length} jobs; the outcome of the next ${batch.length} is not known`);
+      throw error;
+    }
+  }
+  return results;
+}
+
+function print(results: SubmitResult__Output[], output: Output): void {
+  output.data(results.length === 1 ? results[0] : results, () => ({
+    head: ['instance id', 'outcome', 'message'],
+    rows: results.map((result) => [result.instance_id, shortName(result.outcome, 'SUBMIT_OUTCOME'), messageOf(result)]),
+  }));
+}
+
+function messageOf(result: SubmitResult__Output): string {
+  if (result.reason !== '') return `${result.reason}: ${result.message}`;
+  return result.existing_instance_id === '' ? result.message : `in place: ${result.existing_instance_id}`;
+}
+
+function worst(results: SubmitResult__Output[]): ExitName {
+  if (results.some((result) => result.outcome === 'SUBMIT_OUTCOME_REJECTED')) return 'refused';
+  return results.some((result) => result.outcome === 'SUBMIT_OUTCOME_NOT_OWNER') ? 'unavailable' : 'ok';
+}
+
+/** A duplicate that was ignored stands for the instance that waits already. */
+function idToWaitFor(result: SubmitResult__Output): string {
+  return result.outcome === 'SUBMIT_OUTCOME_DUPLICATE_IGNORED' ? result.existing_instance_id : result.instance_id;
+}

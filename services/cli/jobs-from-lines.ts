@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import type { Job } from '../../shared/grpc/generated/lts/v1/Job.js';
+import { newId } from '../../shared/ids.js';
+import { UsageError } from './usage-error.js';
+
+const int32 = z.int().min(-2_147_483_648).max(2_147_483_647);
+const milliseconds = z.int().min(0);
+
+/** The fields of lts.v1.Job as JSON. Beside payload (base64) the payload may be payload_text or payload_json. */
+const jobSchema = z.strictObject({
+  task_id: z.string(),
+  node_group: z.string(),
+  type: z.string().optional(),
+  payload: z.base64().optional(),
+  payload_text: z.string().optional(),
+  payload_json: z.json().optional(),
+  content_type: z.string().optional(),
+  ext_params: z.record(z.string(), z.string()).optional(),
+  priority: int32.optional(),
+  trigger_time: milliseconds.optional(),
+  max_retry_times: int32.optional(),
+  retry_policy: z
+    .strictObject({
+      law: z.enum(['RETRY_LAW_FIXED', 'RETRY_LAW_EXPONENTIAL', 'RETRY_LAW_LIST']).optional(),
+      delay: milliseconds.optional(),
+      max_delay: milliseconds.optional(),
+      delays: z.array(milliseconds).optional(),
+    })
+    .optional(),
+  need_feedback: z.boolean().optional(),
+  submit_node_group: z.string().optional(),
+  replace_on_exist: z.boolean().optional(),
+  execution_timeout: milliseconds.optional(),
+  on_worker_loss: z.enum(['ON_WORKER_LOSS_REQUEUE', 'ON_WORKER_LOSS_FAIL']).optional(),
+  max_lost: int32.optional(),
+  instance_id: z.string().optional(),
+});
+
+function jobFromLine(line: string, number: number): Job {
+  let raw: unknown;
+  try {
+    raw = JSON.parse(line);
+  } catch {
+    throw new UsageError(`line ${number} is not JSON: ${line.slice(0, 80)}`);
+  }
+  const parsed = jobSchema.safeParse(raw);
+  if (!parsed.success) {
+    const issues = parsed.error.issues.map((issue) => `${issue.path.join('.')}${issue.path.length > 0 ? ': ' : ''}${issue.message}`);
+    throw new UsageError(`line ${number} is not a job: ${issues.join('; ')}`);
+  }
+  const { payload, payload_text: text, payload_json: json, ...fields } = parsed.data;
+  if ([payload, text, json].filter((value) => value !== undefined).length > 1) throw new UsageError(`line ${number} has more than one payload`);
+  const job = { ...fields, instance_id: fields.instance_id ?? newId() } as Job;
+  if (payload !== undefined) job.payload = Buffer.from(payload, 'base64');
+  if (text !== undefined) Object.assign(job, { payload: Buffer.from(text), content_type: job.content_type ?? 'text/plain' });
+  if (json !== undefined) Object.assign(job, { payload: Buffer.from(JSON.stringify(json)), content_type: job.content_type ?? 'application/json' });
+  return job;
+}
+
+/** One job per line; empty lines are left out. Throws UsageError with the number of the first bad line. */
+export function jobsFromLines(content: string): Job[] {
+  return content
+    .split('\n')
+    .map((line, index) => ({ line, number: index + 1 }))
+    .filter(({ line }) => line.trim() !== '')
+    .map(({ line, number }) => jobFromLine(line, number));
+}
+
+/** Batches that one call may carry: at most 1,000 jobs, and well below 4 MiB. */
+export function intoBatches(jobs: readonly Job[]): Job[][] {
+  const mostBytes = 3 * 1024 * 1024;
+  const batches: Job[][] = [];
+  let bytes = 0;
+  for (const job of jobs) {
+    const size = 1_024 + (job.payload as Uint8Array | undefined ?? []).length + JSON.stringify(job.ext_params ?? {}).length;
+    let last = batches.at(-1);
+    if (last === undefined || last.length >= 1_000 || bytes + size > mostBytes) {
+      last = [];
+      bytes = 0;
+      batches.push(last);
+    }
+    last.push(job);
+    bytes += size;
+  }
+  return batches;
+}

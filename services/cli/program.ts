@@ -1,0 +1,145 @@
+import { Argument, Command, Option } from 'commander';
+import { describeSettings } from '../../shared/config/describe-settings.js';
+import { loadSettings } from '../../shared/config/load-settings.js';
+import { type AnySettings, defineSettings, type SettingFields, type Settings } from '../../shared/config/settings.js';
+import { LtsError } from '../../shared/errors/lts-error.js';
+import type { ClientCommand } from './command.js';
+import { clientSettings } from './client-settings.js';
+import { exitCodes, type ExitName, exitOfError } from './exit-codes.js';
+import { Output } from './output.js';
+import { processSettings } from './process-settings.js';
+import type { ServiceCommand } from './service-command.js';
+import { UsageError } from './usage-error.js';
+
+/** What the program is made of. */
+export interface ProgramParts {
+  version: string;
+  clientCommands: readonly ClientCommand[];
+  nouns: Readonly<Record<string, string>>;
+  services: readonly ServiceCommand[];
+}
+
+/** The program `lts`, made from the tables. `end` is told how a command ended; services that run do not call it. */
+export function createProgram({ version, clientCommands, nouns, services }: ProgramParts, end: (code: number) => void): Command {
+  const program = new Command('lts');
+  program
+    .description('LTS over gRPC: a distributed job scheduler.')
+    .version(version)
+    .showHelpAfterError('(see --help)')
+    .exitOverride()
+    .enablePositionalOptions();
+  const otherKeys = services.flatMap((service) => Object.keys(service.settings.fields));
+  for (const service of services) addService(program, service, otherKeys, end);
+  addConfig(program, services, otherKeys, end);
+  const parents = new Map<string, Command>();
+  for (const row of clientCommands) addClientCommand(parentOf(program, row, nouns, parents), row, otherKeys, end);
+  program.addHelpText('after', () => `\nExit codes:\n${exitTable(Object.keys(exitCodes) as ExitName[])}`);
+  return program;
+}
+
+function parentOf(program: Command, { path }: ClientCommand, nouns: ProgramParts['nouns'], parents: Map<string, Command>): Command {
+  const [noun, verb] = path;
+  if (verb === undefined) return program;
+  const known = parents.get(noun);
+  if (known !== undefined) return known;
+  const parent = program.command(noun).description(nouns[noun] ?? '');
+  parents.set(noun, parent);
+  return parent;
+}
+
+function addClientCommand(parent: Command, row: ClientCommand, otherKeys: readonly string[], end: (code: number) => void): void {
+  const made = parent.command(row.path.at(-1) ?? row.path[0]).description(row.description);
+  for (const spec of row.arguments) {
+    const name = `${spec.name}${spec.variadic === true ? '...' : ''}`;
+    made.addArgument(new Argument(spec.required ? `<${name}>` : `[${name}]`, spec.description));
+  }
+  addOptions(made, { fields: row.options, checks: [] });
+  addOptions(made, clientSettings, { output: '-o' });
+  const examples = row.examples.map((example) => `  ${example}\n`).join('');
+  const ends: ExitName[] = ['ok', 'failed', 'usage', ...row.exits, 'refused', 'unavailable', 'timeout'];
+  made.addHelpText('after', `${examples === '' ? '' : `\nExamples:\n${examples}`}\nExit codes:\n${exitTable(ends)}`);
+  made.action(async () => end(exitCodes[await runClient(row, made, otherKeys)].code));
+}
+
+/** The options of a command from its settings: flags, allowed forms and defaults. */
+function addOptions(made: Command, settings: AnySettings, short: Readonly<Record<string, string>> = {}): void {
+  for (const setting of describeSettings(settings)) {
+    const flags = `${short[setting.key] === undefined ? '' : `${short[setting.key]}, `}${setting.flag}${setting.isSwitch ? '' : ` <${setting.word}>`}`;
+    const hasDefault = setting.default !== undefined && setting.default !== '' && !setting.isSwitch;
+    const option = new Option(flags, `${setting.description}${hasDefault ? ` (default ${setting.default})` : ''}`);
+    if (setting.isList) option.argParser<string[]>((value, before) => [...(before ?? []), value]);
+    made.addOption(option);
+  }
+}
+
+/** The flags that were given for these settings, by key. */
+function flagsFor(settings: AnySettings, given: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.keys(settings.fields).map((key) => [key, given[key]]));
+}
+
+async function runClient(row: ClientCommand, made: Command, otherKeys: readonly string[]): Promise<ExitName> {
+  const given = made.opts<Record<string, unknown>>();
+  const own: Settings<SettingFields> = defineSettings(row.options);
+  const common = asUsage(() => loadSettings(clientSettings, { flags: flagsFor(clientSettings, given), otherKeys })).values;
+  const options = asUsage(() => loadSettings(own, { flags: flagsFor(own, given), env: {} })).values;
+  const { Target } = await import('./target.js');
+  const target = new Target(common.target, common.timeout);
+  try {
+    const handler = await row.handler();
+    return await handler({ args: made.processedArgs.flat() as (string | undefined)[], options: options as never, target, output: new Output(common.output) });
+  } catch (error) {
+    if (!(error instanceof LtsError)) throw error;
+    process.stderr.write(`lts: ${error.reason}: ${error.message}\n`);
+    return exitOfError(error);
+  } finally {
+    target.close();
+  }
+}
+
+function asUsage<T>(load: () => T): T {
+  try {
+    return load();
+  } catch (error) {
+    throw error instanceof LtsError ? new UsageError(error.message) : error;
+  }
+}
+
+function addService(program: Command, service: ServiceCommand, otherKeys: readonly string[], end: (code: number) => void): void {
+  const made = program.command(service.name).description(service.description);
+  addServiceOptions(made, service);
+  const ends: ExitName[] = ['ok', 'failed', 'usage', 'software', 'config'];
+  made.addHelpText('after', () => `\nEvery option is also a variable LTS_… and a key of the file of --config.\n\nExit codes:\n${exitTable(ends)}`);
+  made.action(async () => {
+    const { config, ...flags } = made.opts<{ config?: string }>();
+    const { failStart, serve } = await import('./serve.js');
+    try {
+      await serve(service, { flags, file: config, otherKeys });
+    } catch (error) {
+      end(failStart(service, error));
+    }
+  });
+}
+
+function addServiceOptions(made: Command, service: ServiceCommand): void {
+  made.option('--config <file>', 'Settings from a YAML or JSON file; keys are those of `lts config`; LTS_CONFIG.');
+  addOptions(made, service.settings);
+  addOptions(made, processSettings);
+}
+
+function addConfig(program: Command, services: readonly ServiceCommand[], otherKeys: readonly string[], end: (code: number) => void): void {
+  const parent = program
+    .command('config')
+    .description('Prints the settings in force, with where each comes from; secrets are masked.')
+    .argument('[service]', `one of ${services.map((service) => service.name).join(', ')}; without it: all`)
+    .option('--config <file>', 'Settings from a YAML or JSON file; LTS_CONFIG.')
+    .addOption(new Option('-o, --output <value>', 'How data is printed.').choices(['table', 'json']).default('table'));
+  parent.action(async (name: string | undefined) => {
+    const { config, output } = parent.opts<{ config?: string; output: 'table' | 'json' }>();
+    const { showConfig } = await import('./handlers/show-config.js');
+    end(exitCodes[showConfig(name, services, { flags: {}, file: config, otherKeys }, new Output(output))].code);
+  });
+}
+
+function exitTable(ends: readonly ExitName[]): string {
+  return ends.map((name) => `  ${String(exitCodes[name].code).padStart(3)}  ${exitCodes[name].meaning}\n`).join('');
+}

@@ -1,0 +1,87 @@
+import { type LoadedSettings, loadSettings } from '../../shared/config/load-settings.js';
+import type { AnySettings, Settings } from '../../shared/config/settings.js';
+import { LtsError } from '../../shared/errors/lts-error.js';
+import { createLogger, type Logger, type LogLevelName } from '../../shared/log/logger.js';
+import { exitCodes } from './exit-codes.js';
+import { processSettings } from './process-settings.js';
+import type { RunningService, ServiceCommand } from './service-command.js';
+
+/** What the command line of a service gives. */
+export interface ServiceFlags {
+  flags: Readonly<Record<string, unknown>>;
+  file: string | undefined;
+  /** Keys of the other services, whose variables may stand in the same environment. */
+  otherKeys: readonly string[];
+}
+
+/** All settings of the process of a service. */
+export function settingsOf(service: ServiceCommand): AnySettings {
+  return { fields: { ...service.settings.fields, ...processSettings.fields }, checks: service.settings.checks };
+}
+
+/** The settings in force. Throws CONFIG_INVALID. */
+export function loadServiceSettings(service: ServiceCommand, { flags, file, otherKeys }: ServiceFlags): LoadedSettings {
+  return loadSettings(settingsOf(service) as Settings, { flags, file, otherKeys });
+}
+
+/** Runs a service until a signal ends the process. Never returns to the caller in a way that ends the process. */
+export async function serve(service: ServiceCommand, given: ServiceFlags): Promise<void> {
+  const { values } = loadServiceSettings(service, given);
+  const log = createLogger(service.name, (values as { logLevel: LogLevelName }).logLevel);
+  guardProcess(log);
+  const signals = catchSignals();
+  const running = await service.start(values as never, log);
+  log.info('process.started', { address: running.address });
+  process.stdout.write([`${service.name} serves on ${running.address}`, ...(running.lines ?? []), ''].join('\n'));
+  const signal = await signals;
+  await leave(running, signal, log);
+}
+
+/** What nobody caught: the state of the process is not known any more, so it goes at once. */
+function guardProcess(log: Logger): void {
+  const fail = (error: unknown): void => {
+    log.error('process.failed', { error });
+    process.exit(exitCodes.software.code);
+  };
+  process.on('uncaughtException', fail);
+  process.on('unhandledRejection', fail);
+  // Whoever read our first lines may be gone.
+  process.stdout.on('error', () => undefined);
+}
+
+/** Resolves with the first signal to leave; the second one ends the process at once. */
+function catchSignals(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    let asked = false;
+    const onSignal = (signal: NodeJS.Signals): void => {
+      if (asked) process.exit(exitCodes.failed.code);
+      asked = true;
+      resolve(signal);
+    };
+    process.on('SIGTERM', onSignal);
+    process.on('SIGINT', onSignal);
+  });
+}
+
+async function leave(running: RunningService, signal: NodeJS.Signals, log: Logger): Promise<void> {
+  log.info('process.draining', { signal });
+  try {
+    await running.drain();
+  } catch (error) {
+    log.error('process.failed', { error });
+    process.exit(exitCodes.software.code);
+  }
+  log.info('process.stopped');
+  process.exit(exitCodes.ok.code);
+}
+
+/** What a failed start prints, and how the process ends. */
+export function failStart(service: ServiceCommand, error: unknown): number {
+  if (error instanceof LtsError && error.reason === 'CONFIG_INVALID') {
+    process.stderr.write(`lts ${service.name}: the settings are wrong\n${error.message.replaceAll(/^/gm, '  ')}\nSee: lts ${service.name} --help, lts config ${service.name}\n`);
+    return exitCodes.config.code;
+  }
+  const text = error instanceof LtsError ? `${error.reason}: ${error.message}` : error instanceof Error ? (error.stack ?? error.message) : String(error);
+  process.stderr.write(`lts ${service.name}: cannot start\n  ${text}\n`);
+  return exitCodes.software.code;
+}
