@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest';
+import { loadSettings } from '../../shared/config/load-settings.js';
+import { defineSettings } from '../../shared/config/settings.js';
+import { isId } from '../../shared/ids.js';
+import { submitOptions } from './command-options.js';
+import { jobFromOptions, parseTime } from './job-from-options.js';
+import { intoBatches, jobsFromLines } from './jobs-from-lines.js';
+
+const settings = defineSettings(submitOptions);
+const job = (flags: Record<string, unknown>): ReturnType<typeof jobFromOptions> =>
+  jobFromOptions(loadSettings(settings, { flags: { taskId: 't', group: 'g', ...flags }, env: {} }).values, 1_000_000);
+
+describe('jobFromOptions', () => {
+  it('gives only what was asked for, and an id so that the call can be repeated', () => {
+    const { instance_id: id, ...rest } = job({});
+    expect(rest).toEqual({ task_id: 't', node_group: 'g' });
+    expect(isId(id ?? '')).toBe(true);
+  });
+
+  it('reads every option', () => {
+    const made = job({
+      type: 'echo',
+      payload: 'hello',
+      param: ['a=1', 'b=x=y,z'],
+      priority: '0',
+      triggerTime: '+5s',
+      maxRetryTimes: '3',
+      retryDelay: ['1s,2s', '1m'],
+      needFeedback: true,
+      submitGroup: 's',
+      replace: true,
+      timeoutRun: '30s',
+      onWorkerLoss: 'fail',
+      maxLost: '1',
+      instanceId: 'the-id',
+    });
+    expect(made).toEqual({
+      task_id: 't',
+      node_group: 'g',
+      type: 'echo',
+      payload: Buffer.from('hello'),
+      content_type: 'text/plain',
+      ext_params: { a: '1', b: 'x=y,z' },
+      priority: 0,
+      trigger_time: 1_005_000,
+      max_retry_times: 3,
+      retry_policy: { law: 'RETRY_LAW_LIST', delays: [1_000, 2_000, 60_000] },
+      need_feedback: true,
+      submit_node_group: 's',
+      replace_on_exist: true,
+      execution_timeout: 30_000,
+      on_worker_loss: 'ON_WORKER_LOSS_FAIL',
+      max_lost: 1,
+      instance_id: 'the-id',
+    });
+  });
+
+  it('knows the three retry laws', () => {
+    expect(job({ retryDelay: ['5s'] }).retry_policy).toEqual({ law: 'RETRY_LAW_FIXED', delay: 5_000 });
+    expect(job({ retryDelay: ['5s'], retryMaxDelay: '1m' }).retry_policy).toEqual({ law: 'RETRY_LAW_EXPONENTIAL', delay: 5_000, max_delay: 60_000 });
+    expect(() => job({ retryDelay: ['5s,6s'], retryMaxDelay: '1m' })).toThrow('not with a list');
+  });
+
+  it('checks JSON here and takes only one payload', () => {
+    expect(job({ json: '{"a":1}' })).toMatchObject({ payload: Buffer.from('{"a":1}'), content_type: 'application/json' });
+    expect(() => job({ json: '{' })).toThrow('--json is not JSON');
+    expect(() => job({ json: '{}', payload: 'x' })).toThrow('only one of');
+    expect(() => job({ payloadFile: '/none/such' })).toThrow('cannot read /none/such');
+    expect(() => job({ needFeedback: true })).toThrow('--submit-group');
+  });
+});
+
+describe('parseTime', () => {
+  it('takes a delay, ISO 8601 and milliseconds', () => {
+    expect(parseTime('+250ms', 1_000)).toBe(1_250);
+    expect(parseTime('2026-12-31T23:00:00Z', 0)).toBe(Date.UTC(2026, 11, 31, 23));
+    expect(parseTime('1700000000000', 0)).toBe(1_700_000_000_000);
+    for (const wrong of ['tomorrow', '+5', '12:00', '']) expect(() => parseTime(wrong, 0)).toThrow('is not a time');
+  });
+});
+
+describe('jobsFromLines', () => {
+  it('reads jobs with their payload in three forms', () => {
+    const lines = [
+      '{"task_id":"a","node_group":"g","payload":"aGk="}',
+      '',
+      '{"task_id":"b","node_group":"g","payload_text":"hi","priority":1}',
+      '{"task_id":"c","node_group":"g","payload_json":{"x":1},"content_type":"application/vnd.x+json"}',
+    ];
+    expect(jobsFromLines(lines.join('\n'))).toMatchObject([
+      { task_id: 'a', payload: Buffer.from('hi') },
+      { task_id: 'b', payload: Buffer.from('hi'), content_type: 'text/plain', priority: 1 },
+      { task_id: 'c', payload: Buffer.from('{"x":1}'), content_type: 'application/vnd.x+json' },
+    ]);
+  });
+
+  it.each([
+    ['not json', 'line 1 is not JSON'],
+    ['{"node_group":"g"}', 'line 1 is not a job: task_id'],
+    ['{"task_id":"a","node_group":"g","prioriti":1}', 'prioriti'],
+    ['{"task_id":"a","node_group":"g","priority":"high"}', 'priority'],
+    ['{"task_id":"a","node_group":"g","priority":1e12}', 'priority'],
+    ['{"task_id":"a","node_group":"g","payload":"aGk=","payload_text":"x"}', 'more than one payload'],
+  ])('refuses %s', (line, message) => {
+    expect(() => jobsFromLines(line)).toThrow(message);
+  });
+
+  it('makes batches that one call may carry', () => {
+    const small = Array.from({ length: 2_500 }, (_, i) => ({ task_id: String(i) }));
+    expect(intoBatches(small).map((batch) => batch.length)).toEqual([1_000, 1_000, 500]);
+    const large = Array.from({ length: 7 }, () => ({ payload: Buffer.alloc(1024 * 1024) }));
+    expect(intoBatches(large).map((batch) => batch.length)).toEqual([2, 2, 2, 1]);
+  });
+});

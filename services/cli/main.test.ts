@@ -1,0 +1,162 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Server } from '@grpc/grpc-js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { LtsError } from '../../shared/errors/lts-error.js';
+import { contract } from '../../shared/grpc/contract.js';
+import type { CancelJobRequest__Output } from '../../shared/grpc/generated/lts/v1/CancelJobRequest.js';
+import type { GetInstanceRequest__Output } from '../../shared/grpc/generated/lts/v1/GetInstanceRequest.js';
+import type { GetInstanceResponse } from '../../shared/grpc/generated/lts/v1/GetInstanceResponse.js';
+import type { ListInstancesRequest__Output } from '../../shared/grpc/generated/lts/v1/ListInstancesRequest.js';
+import type { ListLogsRequest__Output } from '../../shared/grpc/generated/lts/v1/ListLogsRequest.js';
+import type { SubmitJobRequest__Output } from '../../shared/grpc/generated/lts/v1/SubmitJobRequest.js';
+import type { SubmitJobsRequest__Output } from '../../shared/grpc/generated/lts/v1/SubmitJobsRequest.js';
+import { createHandlers } from '../../shared/grpc/handlers.js';
+import { createServer, listen, shutDown } from '../../shared/grpc/listen.js';
+import { silentLogger } from '../../shared/log/logger.js';
+import { packageRoot } from '../../shared/package-root.js';
+
+// The real command as a process, against a server that answers from a script.
+
+interface Ended {
+  code: number;
+  out: string;
+  err: string;
+}
+
+const handlers = createHandlers(silentLogger);
+const folder = mkdtempSync(join(tmpdir(), 'lts-cli-'));
+let server: Server;
+let target: string;
+let elsewhere: Server;
+let ownerAddress = '';
+let looks = 0;
+
+function run(args: string[], env: Record<string, string> = {}): Promise<Ended> {
+  return new Promise((resolve) => {
+    const environment = { PATH: process.env['PATH'], LTS_TARGET: target, ...env };
+    execFile(process.execPath, [join(packageRoot, 'dist/services/cli/main.js'), ...args], { env: environment, timeout: 20_000 }, (error, out, err) => {
+      resolve({ code: error === null ? 0 : Number(error.code), out, err });
+    });
+  });
+}
+
+const jobService = {
+  SubmitJob: handlers.unary(({ job }: SubmitJobRequest__Output) => {
+    if (job?.task_id === 'full') throw new LtsError('BACKLOG_FULL', 'the group g has 5 jobs, its limit is 5');
+    if (job?.task_id === 'moved' && ownerAddress !== '') throw new LtsError('NOT_OWNER', 'not here', { owner: ownerAddress });
+    return { result: { instance_id: job?.instance_id ?? '', outcome: 'SUBMIT_OUTCOME_ACCEPTED' as const } };
+  }),
+  SubmitJobs: handlers.unary(({ jobs }: SubmitJobsRequest__Output) => ({
+    results: jobs.map((job) =>
+      job.task_id === 'bad'
+        ? { outcome: 'SUBMIT_OUTCOME_REJECTED' as const, reason: 'INVALID_ARGUMENT', message: 'no' }
+        : { instance_id: job.instance_id, outcome: 'SUBMIT_OUTCOME_ACCEPTED' as const },
+    ),
+  })),
+  CancelJob: handlers.unary((request: CancelJobRequest__Output) => ({ outcome: 'CANCEL_OUTCOME_CANCELLED' as const, instance_ids: [request.instance_id || request.task_id, request.node_group] })),
+};
+
+const adminService = {
+  GetInstance: handlers.unary((request: GetInstanceRequest__Output): GetInstanceResponse => {
+    if (request.instance_id === 'none') throw new LtsError('INSTANCE_NOT_FOUND', 'there is no instance none');
+    const done = ++looks > 2;
+    return {
+      instance: {
+        instance_id: request.instance_id,
+        job: { task_id: 't', node_group: 'of-the-job', payload: Buffer.from('hi'), priority: 7 },
+        state: done ? 'INSTANCE_STATE_SUCCEEDED' : 'INSTANCE_STATE_EXECUTING',
+        message: 'the result',
+        created_at: 1_700_000_000_000,
+      },
+    };
+  }),
+  ListAttempts: handlers.unary(() => ({ attempts: [{ attempt: 1, task_tracker: 'w1', ended_at: 1, outcome: 'ATTEMPT_OUTCOME_EXCEPTION' as const, message: 'boom' }] })),
+  ListInstances: handlers.unary((request: ListInstancesRequest__Output) => ({
+    instances: Array.from({ length: Math.min(request.page_size, 3) }, (_, i) => ({ instance_id: `${request.states.join()}${request.page_token}${i}` })),
+    next_page_token: request.page_token === '' ? 'p' : '',
+  })),
+  ListLogs: handlers.unary((request: ListLogsRequest__Output) => ({
+    lines: [{ attempt: 1, at: 1_700_000_000_000, level: 'LOG_LEVEL_WARN' as const, text: `page ${request.page_token}` }],
+    next_page_token: request.page_token === '' ? 'two' : '',
+  })),
+  ListQueues: handlers.unary(() => ({ queues: [{ node_group: 'demo', ready: 4, workers: 2 }] })),
+};
+
+beforeAll(async () => {
+  elsewhere = createServer();
+  elsewhere.addService(contract.JobService.service, { ...jobService, SubmitJob: handlers.unary(() => ({ result: { instance_id: 'at-the-owner', outcome: 'SUBMIT_OUTCOME_ACCEPTED' } })) });
+  ownerAddress = `127.0.0.1:${await listen(elsewhere, '127.0.0.1', 0)}`;
+  server = createServer();
+  server.addService(contract.JobService.service, jobService);
+  server.addService(contract.AdminService.service, adminService);
+  target = `127.0.0.1:${await listen(server, '127.0.0.1', 0)}`;
+});
+
+afterAll(async () => {
+  await Promise.all([shutDown(server, 0), shutDown(elsewhere, 0)]);
+  rmSync(folder, { recursive: true });
+});
+
+describe('lts', () => {
+  it('submits, waits for the end and prints it', async () => {
+    looks = 0;
+    const ended = await run(['job', 'submit', '--task-id', 'a', '--group', 'g', '--wait', '-o', 'json']);
+    expect(ended).toMatchObject({ code: 0, err: '' });
+    expect(JSON.parse(ended.out)).toMatchObject({ state: 'INSTANCE_STATE_SUCCEEDED', message: 'the result', job: { payload: Buffer.from('hi').toString('base64'), priority: 7 } });
+    expect(ended.out).not.toContain('_priority');
+  });
+
+  it('gives up waiting with 124', async () => {
+    looks = -1_000_000;
+    expect(await run(['job', 'submit', '--task-id', 'a', '--group', 'g', '--wait', '--wait-timeout', '200ms'])).toMatchObject({ code: 124, err: expect.stringContaining('EXECUTING') });
+  });
+
+  it('follows NOT_OWNER to the owner', async () => {
+    expect(await run(['job', 'submit', '--task-id', 'moved', '--group', 'g'])).toMatchObject({ code: 0, out: expect.stringContaining('at-the-owner') });
+  });
+
+  it('submits a batch and tells what was refused', async () => {
+    const file = join(folder, 'jobs.jsonl');
+    writeFileSync(file, '{"task_id":"ok","node_group":"g"}\n{"task_id":"bad","node_group":"g"}\n');
+    expect(await run(['job', 'submit', '--file', file])).toMatchObject({ code: 4, out: expect.stringMatching(/ACCEPTED[\s\S]*REJECTED {2}INVALID_ARGUMENT: no/) });
+  });
+
+  it('keeps data and messages apart and ends by the kind of error', async () => {
+    expect(await run(['job', 'submit', '--task-id', 'full', '--group', 'g'])).toEqual({ code: 4, out: '', err: 'lts: BACKLOG_FULL: the group g has 5 jobs, its limit is 5\n' });
+    expect(await run(['job', 'get', 'none'])).toMatchObject({ code: 3, out: '' });
+    expect(await run(['job', 'list'], { LTS_TARGET: '127.0.0.1:1' })).toMatchObject({ code: 5, err: expect.stringContaining('nothing answers at 127.0.0.1:1') });
+    expect(await run(['job', 'submit', '--task-id', 'a', '--group', 'g', '--priority', 'high'])).toMatchObject({ code: 2, err: expect.stringContaining('priority: "high"') });
+    expect(await run(['job', 'sumbit'])).toMatchObject({ code: 2, err: expect.stringContaining('Did you mean submit?') });
+    expect(await run(['job', 'get'])).toMatchObject({ code: 2 });
+    expect(await run(['--help'])).toMatchObject({ code: 0, out: expect.stringContaining('Exit codes:') });
+  });
+
+  it('shows a job with its attempts, for people and as JSON', async () => {
+    const shown = await run(['job', 'get', 'x']);
+    expect(shown.out).toMatch(/state +EXECUTING|state +SUCCEEDED/);
+    expect(shown.out).toMatch(/1 +w1 .*EXCEPTION +boom/);
+    expect(JSON.parse((await run(['job', 'get', 'x', '-o', 'json'])).out)).toMatchObject({ attempts: [{ outcome: 'ATTEMPT_OUTCOME_EXCEPTION' }] });
+  });
+
+  it('lists page by page up to the limit', async () => {
+    const listed = JSON.parse((await run(['job', 'list', '--state', 'READY', '--limit', '5', '-o', 'json'])).out) as { instance_id: string }[];
+    expect(listed.map((instance) => instance.instance_id)).toEqual(['INSTANCE_STATE_READY0', 'INSTANCE_STATE_READY1', 'INSTANCE_STATE_READY2', 'INSTANCE_STATE_READYp0', 'INSTANCE_STATE_READYp1']);
+  });
+
+  it('cancels by id alone: asks for the group first', async () => {
+    expect(JSON.parse((await run(['job', 'cancel', 'x', '-o', 'json'])).out)).toMatchObject({ instance_ids: ['x', 'of-the-job'] });
+  });
+
+  it('prints every log line once', async () => {
+    looks = 0;
+    const { out } = await run(['job', 'logs', 'x', '--follow']);
+    expect(out).toBe('2023-11-14T22:13:20.000Z 1 WARN  page \n2023-11-14T22:13:20.000Z 1 WARN  page two\n');
+  });
+
+  it('shows queues in columns', async () => {
+    expect((await run(['queue', 'list'])).out).toMatch(/^group +waiting +ready .*\n+demo +0 +4 /);
+  });
+});
