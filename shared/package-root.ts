@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -10,3 +10,6 @@ function findRoot(): string {
 
 /** The folder of this package: where proto/ and package.json lie, also when installed from npm. */
 export const packageRoot = findRoot();
+
+/** The version of this package. */
+export const version = (JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { version: string }).version;

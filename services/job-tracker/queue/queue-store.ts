@@ -232,7 +232,10 @@ export interface Promote {
   limit: number;
 }
 
-/** Records a result that came after its attempt was over. Changes nothing else. */
+/**
+ * Records a result that came after its attempt was over, beside the attempt's record. Changes nothing else; also not
+ * when the attempt ended with this very outcome (the same result sent twice).
+ */
 export interface Late {
   kind: 'late';
   partition: number;
@@ -323,6 +326,7 @@ export interface LogRow {
 
 /** A result that is owed to a JobClient group. */
 export interface FeedbackRow {
+  /** Order in which results became owed (not the arrival of the instance). */
   seq: number;
   id: string;
   taskId: string;

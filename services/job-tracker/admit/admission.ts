@@ -1,0 +1,202 @@
+import { LtsError, toLtsError } from '../../../shared/errors/lts-error.js';
+import { reasons } from '../../../shared/errors/reasons.js';
+import type { Job__Output } from '../../../shared/grpc/generated/lts/v1/Job.js';
+import type { SubmitResult } from '../../../shared/grpc/generated/lts/v1/SubmitResult.js';
+import { decodeJob } from '../../../shared/grpc/job-codec.js';
+import { newId } from '../../../shared/ids.js';
+import type { Clock } from '../../../shared/time/clock.js';
+import type { Dispatcher } from '../dispatch/dispatcher.js';
+import type { Worker } from '../dispatch/worker.js';
+import type { WorkerSession } from '../dispatch/worker-session.js';
+import type { Ownership } from '../lead/ownership.js';
+import type { CommitPipeline } from '../queue/commit-pipeline.js';
+import type { GroupQueue, OwnedGroups } from '../queue/owned-groups.js';
+import type { Admit, AdmitOutcome, Placement } from '../queue/queue-store.js';
+import type { DueTimer } from '../schedule/due-timer.js';
+import { checkJob, policyOf } from './check-job.js';
+
+/** What admission needs to know. */
+export interface AdmissionSettings {
+  /** Waiting and ready jobs of one group; more are refused. */
+  backlogLimit: number;
+  retentionMs: number;
+}
+
+/** Transitions that may wait for a commit before callers are told to come back. */
+const deepestPipeline = 50_000;
+const batchJobs = 1_000;
+
+/** Step 1: check, dedupe, one durable commit, then the answer. */
+export class Admission {
+  readonly #groups: OwnedGroups;
+  readonly #pipeline: CommitPipeline;
+  readonly #dispatcher: Dispatcher;
+  readonly #dueTimer: DueTimer;
+  readonly #ownership: Ownership;
+  readonly #settings: AdmissionSettings;
+  readonly #clock: Clock;
+
+  constructor(parts: {
+    groups: OwnedGroups;
+    pipeline: CommitPipeline;
+    dispatcher: Dispatcher;
+    dueTimer: DueTimer;
+    ownership: Ownership;
+    settings: AdmissionSettings;
+    clock: Clock;
+  }) {
+    this.#groups = parts.groups;
+    this.#pipeline = parts.pipeline;
+    this.#dispatcher = parts.dispatcher;
+    this.#dueTimer = parts.dueTimer;
+    this.#ownership = parts.ownership;
+    this.#settings = parts.settings;
+    this.#clock = parts.clock;
+  }
+
+  /** One result per job, in their order. Throws only what concerns the whole batch. */
+  submit(jobs: readonly Buffer[]): Promise<SubmitResult[]> {
+    if (jobs.length === 0 || jobs.length > batchJobs) throw new LtsError('INVALID_ARGUMENT', `jobs has ${jobs.length} entries; send 1 to ${batchJobs}`);
+    this.#ownership.requireAccepting();
+    if (this.#pipeline.depth > deepestPipeline) throw new LtsError('TOO_MANY_CALLS', `${this.#pipeline.depth} changes wait for the store; back off and send the same ids again`);
+    return new Promise((resolve) => {
+      const results: SubmitResult[] = Array.from({ length: jobs.length });
+      let left = jobs.length;
+      const settle = (index: number, result: SubmitResult): void => {
+        results[index] = result;
+        if (--left === 0) resolve(results);
+      };
+      jobs.forEach((bytes, index) => this.#admit(bytes, (result) => settle(index, result)));
+    });
+  }
+
+  #admit(bytes: Buffer, settle: (result: SubmitResult) => void): void {
+    let id = '';
+    try {
+      const now = this.#clock.now();
+      const job = decode(bytes);
+      id = job.instance_id;
+      checkJob(job, now, this.#settings.retentionMs);
+      const partition = this.#ownership.require(job.node_group);
+      const group = this.#groups.group(job.node_group, partition);
+      this.#requireRoom(group);
+      this.#store(group, toAdmit(job, bytes, partition, now), settle);
+    } catch (error) {
+      settle(refusal(id, toLtsError(error)));
+    }
+  }
+
+  #requireRoom(group: GroupQueue): void {
+    const backlog = group.waiting + group.readyCount + group.admitting;
+    if (backlog < this.#settings.backlogLimit) return;
+    throw new LtsError('BACKLOG_FULL', `group ${group.name} has ${backlog} jobs waiting, the limit is ${this.#settings.backlogLimit}; add workers, wait, or raise --backlog-limit`);
+  }
+
+  #store(group: GroupQueue, admit: Admit, settle: (result: SubmitResult) => void): void {
+    const partition = this.#groups.partitions.get(group.partition);
+    let worker: Worker | undefined;
+    let session: WorkerSession | undefined;
+    if (partition !== undefined && admit.dueAt <= admit.createdAt) {
+      worker = this.#dispatcher.reserve(group, admit.type);
+      session = worker?.session;
+      if (worker !== undefined) admit.start = { worker: worker.identity, fence: this.#groups.nextFence(partition) };
+    }
+    if (worker === undefined) group.admitting++;
+    this.#pipeline.add(admit, (outcome, error) => {
+      if (session !== undefined) session.reserved--;
+      if (worker === undefined) group.admitting--;
+      if (error !== undefined) return settle(refusal(admit.id, error));
+      const admitted = outcome as AdmitOutcome;
+      const started = 'placement' in admitted && admitted.placement === 'started';
+      if (started && worker !== undefined) this.#dispatcher.admitted(admit, admitted.seq, worker, session);
+      else this.#place(group, admit, admitted);
+      if (worker !== undefined && !started) this.#dispatcher.dispatch(group);
+      settle(toResult(admit.id, admitted));
+    });
+  }
+
+  /** Memory follows the store. */
+  #place(group: GroupQueue, admit: Admit, outcome: AdmitOutcome): void {
+    if (!('placement' in outcome)) return;
+    if (outcome.result === 'replaced') this.#leave(group, outcome.existingSeq, outcome.existingPlacement);
+    if (outcome.placement !== 'ready') {
+      group.waiting++;
+      if (outcome.placement === 'waiting') this.#dueTimer.dueAt(admit.partition, admit.dueAt);
+      return;
+    }
+    group.readyCount++;
+    const { id, type, priority, dueAt, policy, job } = admit;
+    group.ready.insert({ seq: outcome.seq, id, type, priority, dueAt, policy, attempts: 0, retryTimes: 0, lostTimes: 0, job: job.length <= 4_096 ? Buffer.from(job) : undefined });
+    this.#dispatcher.dispatch(group);
+  }
+
+  #leave(group: GroupQueue, seq: number, placement: Placement): void {
+    if (placement === 'ready') {
+      group.readyCount--;
+      group.ready.remove(seq);
+    } else group.waiting--;
+  }
+}
+
+function decode(bytes: Buffer): Job__Output {
+  try {
+    return decodeJob(bytes);
+  } catch (error) {
+    throw new LtsError('INVALID_ARGUMENT', 'the job is not a readable lts.v1.Job; generate the client from proto/lts/v1', { cause: error });
+  }
+}
+
+function toAdmit(job: Job__Output, bytes: Buffer, partition: number, now: number): Admit {
+  return {
+    kind: 'admit',
+    id: job.instance_id === '' ? newId(now) : job.instance_id,
+    clientId: job.instance_id !== '',
+    partition,
+    nodeGroup: job.node_group,
+    taskId: job.task_id,
+    type: job.type === '' ? 'default' : job.type,
+    priority: job.priority ?? 100,
+    dueAt: Math.max(job.trigger_time, now),
+    createdAt: now,
+    needFeedback: job.need_feedback,
+    submitNodeGroup: job.submit_node_group,
+    replaceOnExist: job.replace_on_exist,
+    policy: policyOf(job),
+    job: bytes,
+  };
+}
+
+function refusal(id: string, error: LtsError): SubmitResult {
+  const shown = error.reason === 'INTERNAL' ? 'internal error; see the log of the tracker' : error.message;
+  return {
+    instance_id: id,
+    outcome: error.reason === 'NOT_OWNER' ? 'SUBMIT_OUTCOME_NOT_OWNER' : 'SUBMIT_OUTCOME_REJECTED',
+    reason: error.reason,
+    message: shown,
+    code: reasons[error.reason].code,
+    owner: error.owner ?? '',
+  };
+}
+
+function toResult(id: string, outcome: AdmitOutcome): SubmitResult {
+  switch (outcome.result) {
+    case 'accepted':
+      return { instance_id: id, outcome: 'SUBMIT_OUTCOME_ACCEPTED' };
+    case 'replaced':
+      return { instance_id: id, outcome: 'SUBMIT_OUTCOME_REPLACED', existing_instance_id: outcome.existingId };
+    case 'duplicate':
+      return { instance_id: id, outcome: 'SUBMIT_OUTCOME_DUPLICATE_IGNORED', existing_instance_id: outcome.existingId };
+    case 'again':
+      return toFirstAnswer(id, outcome.first, outcome.existingId);
+    case 'conflict':
+      return refusal(id, new LtsError('INSTANCE_ID_CONFLICT', `instance_id ${id} was sent before with other content; use a new id for a different job`));
+    case 'refused':
+      return refusal(id, new LtsError('INVALID_ARGUMENT', `the store does not take the job: ${outcome.message}`));
+  }
+}
+
+function toFirstAnswer(id: string, first: 'accepted' | 'replaced' | 'duplicate', existing: string): SubmitResult {
+  if (first === 'accepted') return { instance_id: id, outcome: 'SUBMIT_OUTCOME_ACCEPTED' };
+  const outcome = first === 'replaced' ? 'SUBMIT_OUTCOME_REPLACED' : 'SUBMIT_OUTCOME_DUPLICATE_IGNORED';
+  return { instance_id: id, outcome, existing_instance_id: existing };
+}

@@ -1,0 +1,54 @@
+import { LtsError } from '../../../shared/errors/lts-error.js';
+import type { CancelJobRequest__Output } from '../../../shared/grpc/generated/lts/v1/CancelJobRequest.js';
+import type { CancelJobResponse } from '../../../shared/grpc/generated/lts/v1/CancelJobResponse.js';
+import { isId } from '../../../shared/ids.js';
+import type { Clock } from '../../../shared/time/clock.js';
+import type { AttemptSettlement } from '../complete/settle-attempt.js';
+import type { Ownership } from '../lead/ownership.js';
+import type { CommitPipeline } from '../queue/commit-pipeline.js';
+import type { CancelOutcome } from '../queue/queue-store.js';
+import { limits } from './check-job.js';
+
+/** Takes jobs back: what waits ends at once, what runs is asked to stop. */
+export class Cancellation {
+  readonly #ownership: Ownership;
+  readonly #pipeline: CommitPipeline;
+  readonly #settlement: AttemptSettlement;
+  readonly #clock: Clock;
+
+  constructor(ownership: Ownership, pipeline: CommitPipeline, settlement: AttemptSettlement, clock: Clock) {
+    this.#ownership = ownership;
+    this.#pipeline = pipeline;
+    this.#settlement = settlement;
+    this.#clock = clock;
+  }
+
+  cancel(request: CancelJobRequest__Output): Promise<CancelJobResponse> {
+    const { instance_id: id, task_id: taskId, node_group: nodeGroup } = request;
+    if (!limits.groupPattern.test(nodeGroup)) throw new LtsError('INVALID_ARGUMENT', `node_group is ${JSON.stringify(nodeGroup)}; name the group of the job`);
+    if (id === '' && taskId === '') throw new LtsError('INVALID_ARGUMENT', 'neither instance_id nor task_id is given; name one');
+    if (id !== '' && !isId(id)) throw new LtsError('INVALID_ARGUMENT', `instance_id is ${JSON.stringify(id)}; use the UUIDv7 that submit gave`);
+    const partition = this.#ownership.require(nodeGroup);
+    const target = id === '' ? { taskId } : { id };
+    return new Promise((resolve, reject) => {
+      this.#pipeline.add({ kind: 'cancel', partition, nodeGroup, ...target, at: this.#clock.now() }, (outcome, error) => {
+        if (error !== undefined) return reject(error);
+        const done = outcome as CancelOutcome;
+        this.#settlement.cancelled(nodeGroup, done);
+        const named = id === '' ? `task ${taskId}` : `instance ${id}`;
+        if (done.cancelled.length + done.cancelling.length + done.ended.length === 0) {
+          return reject(new LtsError('INSTANCE_NOT_FOUND', `group ${nodeGroup} has no ${named}; check the id and the group`));
+        }
+        resolve(toResponse(done));
+      });
+    });
+  }
+}
+
+function toResponse({ cancelled, cancelling, ended }: CancelOutcome): CancelJobResponse {
+  if (cancelling.length > 0) {
+    return { outcome: 'CANCEL_OUTCOME_CANCELLING', instance_ids: [...cancelling, ...cancelled].map(({ id }) => id) };
+  }
+  if (cancelled.length > 0) return { outcome: 'CANCEL_OUTCOME_CANCELLED', instance_ids: cancelled.map(({ id }) => id) };
+  return { outcome: 'CANCEL_OUTCOME_ALREADY_ENDED', instance_ids: ended };
+}

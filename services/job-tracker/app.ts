@@ -1,0 +1,98 @@
+import { mkdirSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { formatAddress } from '../../shared/config/kinds.js';
+import { LtsError } from '../../shared/errors/lts-error.js';
+import { takeOwnerLock } from '../../shared/failstore/owner-lock.js';
+import { createServer, listen, shutDown } from '../../shared/grpc/listen.js';
+import { newId } from '../../shared/ids.js';
+import type { Logger } from '../../shared/log/logger.js';
+import { version } from '../../shared/package-root.js';
+import { LocalRegistry } from '../../shared/registry/registries/local.js';
+import { ZooKeeperRegistry } from '../../shared/registry/registries/zookeeper/zookeeper-registry.js';
+import type { Registry } from '../../shared/registry/registry.js';
+import { type Clock, systemClock } from '../../shared/time/clock.js';
+import { withDeadline } from '../../shared/time/deadline.js';
+import type { JobTrackerConfig } from './config.js';
+import { createSqliteStore } from './queue/stores/sqlite/sqlite-store.js';
+import { serve } from './rpc/serve.js';
+import { TrackerCore } from './tracker-core.js';
+
+/** What surrounds a service. */
+export interface JobTrackerSurroundings {
+  log: Logger;
+  /** Default: ZooKeeper when it is configured, otherwise one of its own. */
+  registry?: Registry;
+  clock?: Clock;
+}
+
+/** A running JobTracker. */
+export interface RunningJobTracker {
+  /** host:port that it serves on. */
+  readonly address: string;
+  /** A planned leave: stops admitting, flushes, releases, tells workers and clients, ends. Never rejects. */
+  drain(): Promise<void>;
+}
+
+const flushWithinMs = 1_000;
+const callsWithinMs = 500;
+
+/** Starts a JobTracker. Rejects with CONFIG_INVALID or STORE_LOCKED when it cannot. */
+export async function startJobTracker(config: JobTrackerConfig, { log, registry: given, clock = systemClock }: JobTrackerSurroundings): Promise<RunningJobTracker> {
+  mkdirSync(config.dataDir, { recursive: true });
+  const alone = given === undefined && config.zookeeper === undefined;
+  const lock = alone ? lockAlone(config.dataDir) : undefined;
+  const registry = given ?? createRegistry(config, log, clock);
+  const store = createSqliteStore({
+    file: join(config.dataDir, 'queue.db'),
+    cluster: config.cluster,
+    partitions: config.partitions,
+    lockWaitMs: config.lockWait,
+    diskReserveBytes: config.diskReserve,
+  });
+  const server = createServer();
+  const incarnation = newId();
+  const port = config.listen.port === 0 ? 0 : config.listen.port;
+  const core = new TrackerCore({ config, store, registry, incarnation, clock, log });
+  const health = serve(server, core, config, log);
+  const bound = await listen(server, config.listen.host, port);
+  const address = formatAddress({ host: config.listen.host, port: bound });
+  registry.start().catch((error: unknown) => log.warn('registry.failed', { operation: 'start', error }));
+  core.start({
+    kind: 'job-tracker',
+    nodeId: config.nodeId ?? `job-tracker-${hostname()}-${bound}`.slice(0, 128),
+    incarnation,
+    nodeGroup: '',
+    address: config.advertise === undefined ? address : formatAddress(config.advertise),
+    version,
+    startedAt: clock.now(),
+  });
+  core.onServing((serving) => health.setServing(serving));
+  return {
+    address,
+    drain: async () => {
+      log.info('process.draining');
+      health.setServing(false);
+      core.stopTaking();
+      await withDeadline(core.flushed(), flushWithinMs, 'flushing what was admitted', clock).catch((error: unknown) => log.warn('store.failed', { operation: 'flush', error }));
+      await core.leave();
+      await shutDown(server, callsWithinMs, clock);
+      await registry.close();
+      await store.close();
+      lock?.release();
+      log.info('process.stopped');
+    },
+  };
+}
+
+/** Without a registry nothing else keeps two trackers from fencing each other off in turns. */
+function lockAlone(dataDir: string): { release(): void } {
+  const lock = takeOwnerLock(dataDir);
+  if (lock === undefined) throw new LtsError('STORE_LOCKED', `another process holds ${dataDir}; end it, choose another --data-dir, or give both --zookeeper`);
+  return lock;
+}
+
+function createRegistry(config: JobTrackerConfig, log: Logger, clock: Clock): Registry {
+  if (config.zookeeper === undefined) return new LocalRegistry(undefined, log);
+  return new ZooKeeperRegistry({ connect: config.zookeeper, cluster: config.cluster, sessionTimeoutMs: config.sessionTimeout, keepTrying: true, log, clock });
+}

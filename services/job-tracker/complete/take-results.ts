@@ -1,0 +1,94 @@
+import type { ResultRefusal } from '../../../shared/grpc/generated/lts/v1/ResultRefusal.js';
+import type { Results__Output } from '../../../shared/grpc/generated/lts/v1/Results.js';
+import type { TaskResult__Output } from '../../../shared/grpc/generated/lts/v1/TaskResult.js';
+import { isId } from '../../../shared/ids.js';
+import type { Logger } from '../../../shared/log/logger.js';
+import type { Worker } from '../dispatch/worker.js';
+import type { WorkerSession } from '../dispatch/worker-session.js';
+import type { CommitPipeline } from '../queue/commit-pipeline.js';
+import type { AttemptOutcome } from '../queue/instance-state.js';
+import type { Execution, OwnedGroups } from '../queue/owned-groups.js';
+import type { AttemptEnd, LateOutcome } from '../queue/queue-store.js';
+import type { AttemptSettlement } from './settle-attempt.js';
+
+const longestMessage = 64 * 1024;
+const outcomePrefix = 'ATTEMPT_OUTCOME_';
+
+/** Step 5: results come in. Each frame is acked once all of its results are stored or refused. */
+export class ResultIntake {
+  readonly #groups: OwnedGroups;
+  readonly #pipeline: CommitPipeline;
+  readonly #settlement: AttemptSettlement;
+  readonly #touched: (session: WorkerSession) => void;
+  readonly #log: Logger;
+
+  constructor(groups: OwnedGroups, pipeline: CommitPipeline, settlement: AttemptSettlement, touched: (session: WorkerSession) => void, log: Logger) {
+    this.#groups = groups;
+    this.#pipeline = pipeline;
+    this.#settlement = settlement;
+    this.#touched = touched;
+    this.#log = log;
+  }
+
+  take(worker: Worker, session: WorkerSession, frame: Results__Output): void {
+    const refusals: ResultRefusal[] = [];
+    let left = frame.results.length;
+    const settle = (result: TaskResult__Output, reason?: ResultRefusal['reason']): void => {
+      if (reason !== undefined) refusals.push({ instance_id: result.instance_id, attempt: result.attempt, reason });
+      if (--left > 0) return;
+      session.ack({ sequence: frame.sequence, refusals });
+      this.#touched(session);
+    };
+    if (left === 0) session.ack({ sequence: frame.sequence, refusals });
+    for (const result of frame.results) this.#takeOne(worker, result, (reason) => settle(result, reason));
+    this.#touched(session);
+  }
+
+  #takeOne(worker: Worker, result: TaskResult__Output, settle: (reason?: ResultRefusal['reason']) => void): void {
+    const { instance_id: id, attempt } = result;
+    const partition = this.#groups.partitionOf(worker.group);
+    if (!isId(id)) return settle('REFUSAL_REASON_UNKNOWN');
+    if (!this.#groups.partitions.has(partition)) return settle('REFUSAL_REASON_LOADING');
+    const execution = this.#groups.executions.get(id);
+    if (execution === undefined || !isCurrent(execution, result)) return this.#late(partition, result, settle);
+    if (execution.finishing) return settle('REFUSAL_REASON_LOADING');
+    this.#settlement.finish(execution, endOf(result), { retryAt: result.retry_at }, (applied, error) => {
+      if (error !== undefined) settle(error.reason === 'NOT_OWNER' ? 'REFUSAL_REASON_NOT_OWNER' : 'REFUSAL_REASON_LOADING');
+      else if (applied) settle();
+      else this.#late(partition, { ...result, attempt }, settle);
+    });
+  }
+
+  /** The attempt is over, or was never known: the result is recorded beside it and changes nothing. */
+  #late(partition: number, result: TaskResult__Output, settle: (reason?: ResultRefusal['reason']) => void): void {
+    const { instance_id: id, attempt } = result;
+    const { outcome, message } = endOf(result);
+    this.#pipeline.add({ kind: 'late', partition, id, attempt, outcome, message }, (stored, error) => {
+      if (error !== undefined) return settle(error.reason === 'NOT_OWNER' ? 'REFUSAL_REASON_NOT_OWNER' : 'REFUSAL_REASON_LOADING');
+      const { known } = stored as LateOutcome;
+      if (known) this.#log.info('run.late', { instanceId: id, attempt, outcome });
+      settle(known ? 'REFUSAL_REASON_STALE' : 'REFUSAL_REASON_UNKNOWN');
+    });
+  }
+}
+
+/** Fence: only the current attempt of the incarnation that has it can end it. */
+function isCurrent(execution: Execution, result: TaskResult__Output): boolean {
+  return execution.attempt === result.attempt && execution.worker.incarnation === result.incarnation;
+}
+
+function endOf(result: TaskResult__Output): AttemptEnd {
+  const told = result.outcome.slice(outcomePrefix.length);
+  const tooLong = Buffer.byteLength(result.message) > longestMessage;
+  return {
+    // LOST is not for workers to say; an outcome that this version does not know is an exception.
+    outcome: told === 'LOST' || told === 'UNSPECIFIED' || !result.outcome.startsWith(outcomePrefix) ? 'EXCEPTION' : (told as AttemptOutcome),
+    message: tooLong ? cut(result.message) : result.message,
+    truncated: result.truncated || tooLong,
+    startedAt: result.started_at,
+  };
+}
+
+function cut(text: string): string {
+  return `${Buffer.from(text).subarray(0, longestMessage - 32).toString('utf8').replace(/\uFFFD+$/, '')}… [truncated]`;
+}

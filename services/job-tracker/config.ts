@@ -1,0 +1,30 @@
+import { address, bool, duration, int, size, text } from '../../shared/config/kinds.js';
+import { requireInsecure } from '../../shared/config/require-insecure.js';
+import { defineSettings, type SettingsOf } from '../../shared/config/settings.js';
+
+/** Settings of the JobTracker. */
+export const jobTrackerSettings = defineSettings(
+  {
+    listen: { schema: address(), default: '127.0.0.1:7401', description: 'Where it serves gRPC; port 0 lets the system choose.' },
+    advertise: { schema: address(), description: 'Where others reach it, when that is not where it listens.' },
+    nodeId: { schema: text({ pattern: /^[A-Za-z0-9._:-]{1,128}$/ }), description: 'Stable name of this node, unique among the trackers. Default: job-tracker- and the port.' },
+    cluster: { schema: text({ pattern: /^[A-Za-z0-9._-]{1,64}$/ }), default: 'default', description: 'Name of the cluster; everything in ZooKeeper lies under it, and the store remembers it.' },
+    zookeeper: { schema: text(), description: 'host:port,host:port of ZooKeeper. Without it this tracker is alone.' },
+    sessionTimeout: { schema: duration({ min: 1_000 }), default: '10s', description: 'A dead tracker is displaced after this time. ZooKeeper grants 2 to 20 of its ticks.' },
+    dataDir: { schema: text(), default: './data', description: 'Folder of the store; a local disk. Stand-bys on this host name the same one.' },
+    partitions: { schema: int({ min: 1, max: 4_096 }), default: 1, description: 'Partitions of the store, fixed when it is made; the same for every tracker of the cluster.' },
+    grace: { schema: duration({ min: 100 }), default: '15s', description: 'How long the attempts of a worker are kept after its stream was lost.' },
+    pingInterval: { schema: duration({ min: 50 }), default: '2s', description: 'How often workers are pinged; one that is silent for three times as long is cut off.' },
+    backlogLimit: { schema: int({ min: 1 }), default: 5_000_000, description: 'Jobs of one group that may wait; more are refused with BACKLOG_FULL.' },
+    readyInMemory: { schema: int({ min: 64 }), default: 200_000, description: 'Ready jobs that are kept in memory over all groups; the others stay in the store.' },
+    retention: { schema: duration({ min: 60_000 }), default: '7d', description: 'How long ended jobs can be looked up and their ids are recognised.' },
+    diskReserve: { schema: size(), default: '128MiB', description: 'With less free disk submits are refused with DISK_LOW.' },
+    lockWait: { schema: duration({ min: 10 }), default: '5s', description: 'How long a commit or take-over waits for a store that another process holds.' },
+    reflection: { schema: bool(), description: 'Serve gRPC reflection. Default: only on loopback.' },
+    insecure: { schema: bool(), default: false, description: 'Serve other machines in plain text; only in a network that you trust.' },
+  },
+  ({ listen, insecure }) => requireInsecure(listen, insecure),
+);
+
+/** The values of the settings. */
+export type JobTrackerConfig = SettingsOf<typeof jobTrackerSettings>;

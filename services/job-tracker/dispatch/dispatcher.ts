@@ -1,0 +1,198 @@
+import type { Clock } from '../../../shared/time/clock.js';
+import type { CommitPipeline } from '../queue/commit-pipeline.js';
+import type { Execution, GroupQueue, OwnedGroups } from '../queue/owned-groups.js';
+import type { Admit, QueueStore, ReadyRow, ReassignOutcome, StartOutcome } from '../queue/queue-store.js';
+import type { Worker } from './worker.js';
+import type { WorkerDirectory } from './worker-directory.js';
+import type { WorkerSession } from './worker-session.js';
+
+/** After the store refused a start, dispatch of the group rests for so long. */
+const restMs = 500;
+
+/**
+ * Step 3: ready work meets free slots. The attempt is recorded durably before its task is sent; a slot is reserved for
+ * it before that, so that more attempts are never out than granted.
+ */
+export class Dispatcher {
+  readonly #groups: OwnedGroups;
+  readonly #workers: WorkerDirectory;
+  readonly #pipeline: CommitPipeline;
+  readonly #store: Pick<QueueStore, 'readReady'>;
+  readonly #clock: Clock;
+  readonly #resting = new Set<string>();
+  #stopped = false;
+
+  constructor(groups: OwnedGroups, workers: WorkerDirectory, pipeline: CommitPipeline, store: Pick<QueueStore, 'readReady'>, clock: Clock) {
+    this.#groups = groups;
+    this.#workers = workers;
+    this.#pipeline = pipeline;
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /** Starts nothing any more. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  /** Starts as much of the group as there are free slots. */
+  dispatch(group: GroupQueue): void {
+    if (this.#stopped || this.#resting.has(group.name) || !this.#groups.partitions.has(group.partition)) return;
+    const workers = this.#workers.ofGroup(group.name);
+    for (const worker of workers.all) this.#resend(worker);
+    for (;;) {
+      const row = workers.selective ? group.ready.shiftWhere((each) => workers.peek(each.type) !== undefined) : workers.peek('') && group.ready.shift();
+      if (row === undefined) break;
+      const worker = workers.take(row.type);
+      if (worker?.session === undefined) break;
+      this.#start(group, row, worker, worker.session);
+    }
+    if (workers.selective && group.ready.wanted === 0) group.ready.passOver((row) => workers.canRun(row.type));
+    this.#refill(group);
+  }
+
+  /** A worker for a job that is being admitted, when it can be handed out in the same commit. Its slot is reserved. */
+  reserve(group: GroupQueue, type: string): Worker | undefined {
+    if (group.readyCount > 0 || group.admitting > 0 || this.#resting.has(group.name) || this.#stopped) return undefined;
+    const worker = this.#workers.ofGroup(group.name).take(type);
+    if (worker?.session !== undefined) worker.session.reserved++;
+    return worker;
+  }
+
+  /** The admission was stored with its attempt: the task goes out. */
+  admitted(admit: Admit, seq: number, worker: Worker, session: WorkerSession | undefined): void {
+    const group = this.#groups.group(admit.nodeGroup, admit.partition);
+    const start = admit.start as NonNullable<Admit['start']>;
+    this.#begin(group, worker, session, admit.job, {
+      seq,
+      id: admit.id,
+      nodeGroup: admit.nodeGroup,
+      type: admit.type,
+      priority: admit.priority,
+      dueAt: admit.dueAt,
+      attempt: 1,
+      fence: start.fence,
+      worker: worker.identity,
+      assignedAt: admit.createdAt,
+      cancelling: false,
+      retryTimes: 0,
+      lostTimes: 0,
+      policy: admit.policy,
+      partition: admit.partition,
+      finishing: false,
+      progress: 0,
+      progressText: '',
+    });
+  }
+
+  #start(group: GroupQueue, row: ReadyRow, worker: Worker, session: WorkerSession): void {
+    const partition = this.#groups.partitions.get(group.partition);
+    if (partition === undefined) return;
+    session.reserved++;
+    const attempt = row.attempts + 1;
+    const fence = this.#groups.nextFence(partition);
+    const at = this.#clock.now();
+    const { job } = row;
+    this.#pipeline.add(
+      { kind: 'start', partition: group.partition, seq: row.seq, attempt, fence, worker: worker.identity, at, wantJob: job === undefined },
+      (outcome, error) => {
+        session.reserved--;
+        if (error !== undefined) return this.#rest(group, row);
+        const { started, job: stored } = outcome as StartOutcome;
+        if (!started) return this.dispatch(group);
+        group.readyCount--;
+        this.#begin(group, worker, session, job ?? (stored as Buffer), {
+          seq: row.seq,
+          id: row.id,
+          nodeGroup: group.name,
+          type: row.type,
+          priority: row.priority,
+          dueAt: row.dueAt,
+          attempt,
+          fence,
+          worker: worker.identity,
+          assignedAt: at,
+          cancelling: false,
+          retryTimes: row.retryTimes,
+          lostTimes: row.lostTimes,
+          policy: row.policy,
+          partition: group.partition,
+          finishing: false,
+          progress: 0,
+          progressText: '',
+        });
+      },
+    );
+  }
+
+  #begin(group: GroupQueue, worker: Worker, session: WorkerSession | undefined, job: Buffer, execution: Execution): void {
+    group.executing++;
+    this.#groups.executions.set(execution.id, execution);
+    worker.executions.add(execution);
+    if (session !== undefined && !session.closed && worker.session === session) this.#send(session, execution, job);
+    else this.#workers.notSent(worker, execution);
+  }
+
+  #send(session: WorkerSession, execution: Execution, job: Buffer): void {
+    session.task({
+      instance_id: execution.id,
+      attempt: execution.attempt,
+      partition: execution.partition,
+      epoch: this.#groups.partitions.get(execution.partition)?.epoch ?? 0,
+      job,
+      scheduled_time: execution.dueAt,
+      fencing_token: execution.fence,
+      retry_times: execution.retryTimes,
+    });
+    this.#workers.touched(session);
+  }
+
+  /** Attempts that the worker does not have although the store says so: sent again under the same number. */
+  #resend(worker: Worker): void {
+    const { session } = worker;
+    if (session === undefined) return;
+    while (worker.resend.length > 0 && worker.credits > 0) {
+      const execution = worker.resend.shift() as Execution;
+      if (!worker.executions.has(execution) || execution.finishing) continue;
+      session.reserved++;
+      const { seq, attempt, partition } = execution;
+      this.#pipeline.add({ kind: 'reassign', partition, seq, attempt, worker: worker.identity, at: this.#clock.now() }, (outcome, error) => {
+        session.reserved--;
+        const { applied, job } = (outcome ?? { applied: false }) as ReassignOutcome;
+        if (error !== undefined) worker.resend.push(execution);
+        else if (applied && job !== undefined && worker.session === session) this.#send(session, execution, job);
+        else if (applied) this.#workers.notSent(worker, execution);
+      });
+    }
+  }
+
+  #rest(group: GroupQueue, row: ReadyRow): void {
+    if (this.#groups.groups.get(group.name) !== group) return;
+    group.ready.insert(row);
+    if (this.#resting.has(group.name)) return;
+    this.#resting.add(group.name);
+    this.#clock.after(restMs, () => {
+      this.#resting.delete(group.name);
+      const current = this.#groups.groups.get(group.name);
+      if (current !== undefined) this.dispatch(current);
+    }, { unref: true });
+  }
+
+  #refill(group: GroupQueue): void {
+    const { wanted, boundary, generation } = group.ready;
+    if (group.refilling || wanted === 0) return;
+    group.refilling = true;
+    this.#store.readReady(group.name, boundary, wanted).then(
+      (rows) => {
+        group.refilling = false;
+        if (this.#groups.groups.get(group.name) !== group) return;
+        group.ready.refill(rows, wanted, generation);
+        if (rows.length > 0) this.dispatch(group);
+      },
+      () => {
+        group.refilling = false;
+        this.#clock.after(restMs, () => this.dispatch(group), { unref: true });
+      },
+    );
+  }
+}

@@ -1,0 +1,250 @@
+import { LtsError } from '../../../shared/errors/lts-error.js';
+import type { Hello__Output } from '../../../shared/grpc/generated/lts/v1/Hello.js';
+import type { HeldAttempt__Output } from '../../../shared/grpc/generated/lts/v1/HeldAttempt.js';
+import type { Logger } from '../../../shared/log/logger.js';
+import type { Clock } from '../../../shared/time/clock.js';
+import type { Execution, OwnedGroups } from '../queue/owned-groups.js';
+import type { WorkerIdentity } from '../queue/queue-store.js';
+import { GroupWorkers } from './group-workers.js';
+import { Worker } from './worker.js';
+import type { WorkerSession } from './worker-session.js';
+
+/** What the directory tells to others. */
+export interface DirectoryEvents {
+  /** Slots or resends may be there for the group. */
+  slotsChanged(group: string): void;
+  /** The attempt is lost with its worker. */
+  lost(execution: Execution): void;
+  /** The attempt never began: its worker left in good order. */
+  unstarted(execution: Execution): void;
+}
+
+/** Identity and times that a session is told. */
+export interface DirectorySettings {
+  trackerId(): string;
+  storeId(): string;
+  graceMs: number;
+  pingIntervalMs: number;
+}
+
+/**
+ * The workers of the owned groups and the protocol of their sessions.
+ *
+ * States of a worker: joining (session, Inventory awaited) → online (gets tasks) → lost (no session, grace time runs)
+ * → gone. The same incarnation may come back from lost with its attempts. Who owns what: the store says which attempts
+ * a worker has (`executions`), the worker's Inventory which of them it knows; nothing is declared lost before that
+ * answer or the end of the grace time. An attempt that the same incarnation does not list has provably not started and
+ * is sent again under its number. Predecessors (incarnations that have ended for certain) lose what the new
+ * incarnation does not list as finished. On failure of a stream its credits die and the grace time starts; on a
+ * take-over or reload all workers are asked anew under the new epoch.
+ */
+export class WorkerDirectory {
+  readonly #groups: OwnedGroups;
+  readonly #events: DirectoryEvents;
+  readonly #settings: DirectorySettings;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #byIncarnation = new Map<string, Worker>();
+  readonly #byGroup = new Map<string, GroupWorkers>();
+  readonly #touched = new Set<WorkerSession>();
+
+  constructor(groups: OwnedGroups, events: DirectoryEvents, settings: DirectorySettings, clock: Clock, log: Logger) {
+    this.#groups = groups;
+    this.#events = events;
+    this.#settings = settings;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  ofGroup(group: string): GroupWorkers {
+    let workers = this.#byGroup.get(group);
+    if (workers === undefined) this.#byGroup.set(group, (workers = new GroupWorkers()));
+    return workers;
+  }
+
+  all(): Iterable<Worker> {
+    return this.#byIncarnation.values();
+  }
+
+  find(identity: WorkerIdentity): Worker | undefined {
+    return this.#byIncarnation.get(identity.incarnation);
+  }
+
+  /** Something waits to be written on the session; `flush` writes it. */
+  touched(session: WorkerSession): void {
+    this.#touched.add(session);
+  }
+
+  /** Writes what the last commit caused. */
+  flush(): void {
+    for (const session of this.#touched) session.flush();
+    this.#touched.clear();
+  }
+
+  /** A stream said Hello. */
+  open(hello: Hello__Output, address: string, session: WorkerSession): Worker {
+    const identity = { nodeId: hello.node_id, incarnation: hello.incarnation };
+    const worker = this.#byIncarnation.get(identity.incarnation) ?? this.#add(identity, hello.node_group);
+    worker.session?.end(new LtsError('INCARNATION_SUPERSEDED', `the same process (${hello.incarnation}) opened a newer stream`));
+    worker.session = session;
+    worker.info = { workThreads: hello.work_threads, host: hello.host, pid: hello.pid, version: hello.version, address };
+    const types = new Set(hello.types);
+    const news = [...types].some((type) => !worker.types.has(type)) || worker.types.size > 0 !== types.size > 0;
+    worker.types = types;
+    worker.predecessors = hello.predecessors;
+    this.ofGroup(worker.group).changed();
+    if (news) this.#groups.groups.get(worker.group)?.ready.reset();
+    session.welcome(this.#settings.trackerId(), this.#settings.graceMs, this.#settings.pingIntervalMs);
+    this.#ask(worker);
+    this.#log.info('worker.online', { worker: identity.nodeId, incarnation: identity.incarnation, group: worker.group, address });
+    return worker;
+  }
+
+  /** The partition was loaded: attempts find their workers, and connected workers are asked what they have. */
+  adopted(partition: number): void {
+    for (const worker of this.#byIncarnation.values()) if (this.#partitionOf(worker) === partition) this.#forget(worker);
+    for (const execution of this.#groups.executions.values()) {
+      if (execution.partition !== partition) continue;
+      const worker = this.#byIncarnation.get(execution.worker.incarnation) ?? this.#add(execution.worker, execution.nodeGroup);
+      worker.executions.add(execution);
+      if (worker.session === undefined && worker.grace === undefined) this.#startGrace(worker);
+    }
+    for (const worker of this.#byIncarnation.values()) if (worker.session !== undefined && this.#partitionOf(worker) === partition) this.#ask(worker);
+  }
+
+  /** The partition is not owned any more: its workers are sent away. */
+  dropped(groupIsOwned: (group: string) => boolean, notOwner: (group: string) => LtsError): void {
+    for (const worker of this.#byIncarnation.values()) {
+      if (groupIsOwned(worker.group)) continue;
+      worker.session?.end(notOwner(worker.group));
+      this.#remove(worker);
+    }
+  }
+
+  /** A chunk of what the worker has; after the last one it is online. */
+  inventory(worker: Worker, held: readonly HeldAttempt__Output[], end: boolean): void {
+    for (const { instance_id, attempt, finished } of held) worker.inventory.set(instance_id, { attempt, finished });
+    if (!end || worker.session === undefined) return;
+    const listed = worker.inventory;
+    worker.inventory = new Map();
+    worker.confirmed = true;
+    worker.grace?.cancel();
+    worker.grace = undefined;
+    worker.resend = [];
+    for (const execution of worker.executions) {
+      if (listed.get(execution.id)?.attempt !== execution.attempt && !execution.finishing) worker.resend.push(execution);
+      else if (execution.cancelling) this.cancel(execution);
+    }
+    for (const [id, { attempt, finished }] of listed) {
+      if (!finished && this.#groups.executions.get(id)?.attempt !== attempt) worker.session.cancel({ instance_id: id, attempt });
+    }
+    this.#losePredecessors(worker, listed);
+    worker.session.flush();
+    this.#events.slotsChanged(worker.group);
+  }
+
+  slots(worker: Worker, granted: number): void {
+    if (worker.session === undefined) return;
+    worker.session.granted = Math.max(worker.session.granted, granted);
+    this.#events.slotsChanged(worker.group);
+  }
+
+  /** Tells the worker to stop an attempt. */
+  cancel(execution: Execution): void {
+    const session = this.find(execution.worker)?.session;
+    session?.cancel({ instance_id: execution.id, attempt: execution.attempt });
+    session?.flush();
+  }
+
+  /** The attempt was stored but its task could not be written: it is sent again when the worker is back. */
+  notSent(worker: Worker, execution: Execution): void {
+    if (worker.confirmed) worker.resend.push(execution);
+    else if (this.#byIncarnation.get(worker.identity.incarnation) !== worker) this.#events.unstarted(execution);
+  }
+
+  /** The attempt is over. */
+  ended(execution: Execution): void {
+    const worker = this.find(execution.worker);
+    if (worker === undefined) return;
+    worker.executions.delete(execution);
+    if (worker.executions.size === 0 && worker.session === undefined && worker.grace === undefined) this.#remove(worker);
+  }
+
+  /** The stream of a session is closed, after a Goodbye or not. */
+  closed(worker: Worker, session: WorkerSession, graceful: boolean): void {
+    session.closed = true;
+    if (worker.session !== session) return;
+    worker.session = undefined;
+    worker.confirmed = false;
+    const fields = { worker: worker.identity.nodeId, incarnation: worker.identity.incarnation, group: worker.group, running: worker.executions.size };
+    if (!graceful) {
+      this.#log.warn('worker.offline', { ...fields, graceMs: this.#settings.graceMs });
+      return this.#startGrace(worker);
+    }
+    this.#log.info('worker.gone', fields);
+    const left = [...worker.executions];
+    this.#remove(worker);
+    for (const execution of left) if (!execution.finishing) this.#events.unstarted(execution);
+  }
+
+  #losePredecessors(worker: Worker, listed: Map<string, { attempt: number; finished: boolean }>): void {
+    for (const incarnation of worker.predecessors) {
+      const earlier = this.#byIncarnation.get(incarnation);
+      if (earlier === undefined || earlier === worker) continue;
+      earlier.session?.end(new LtsError('INCARNATION_SUPERSEDED', `${worker.identity.incarnation} says that ${incarnation} has ended`));
+      earlier.session = undefined;
+      earlier.confirmed = false;
+      if (earlier.grace === undefined) this.#startGrace(earlier);
+      for (const execution of [...earlier.executions]) {
+        if (!execution.finishing && listed.get(execution.id)?.attempt !== execution.attempt) this.#events.lost(execution);
+      }
+    }
+  }
+
+  #ask(worker: Worker): void {
+    worker.confirmed = false;
+    worker.inventory = new Map();
+    const partition = this.#groups.partitions.get(this.#partitionOf(worker));
+    if (partition !== undefined) worker.session?.owns(this.#settings.storeId(), [partition]);
+  }
+
+  #startGrace(worker: Worker): void {
+    worker.grace?.cancel();
+    worker.grace = this.#clock.after(this.#settings.graceMs, () => this.#graceOver(worker), { unref: true });
+  }
+
+  #graceOver(worker: Worker): void {
+    worker.grace = undefined;
+    const left = [...worker.executions];
+    this.#log.warn('worker.gone', { worker: worker.identity.nodeId, incarnation: worker.identity.incarnation, group: worker.group, running: left.length });
+    if (worker.session === undefined && left.length === 0) this.#remove(worker);
+    for (const execution of left) if (!execution.finishing) this.#events.lost(execution);
+  }
+
+  /** Before a partition is adopted anew: its attempts are other objects then. */
+  #forget(worker: Worker): void {
+    worker.executions.clear();
+    worker.resend = [];
+    worker.confirmed = false;
+  }
+
+  #partitionOf(worker: Worker): number {
+    return this.#groups.partitionOf(worker.group);
+  }
+
+  #add(identity: WorkerIdentity, group: string): Worker {
+    const worker = new Worker(identity, group, this.#clock.now());
+    this.#byIncarnation.set(identity.incarnation, worker);
+    this.ofGroup(group).add(worker);
+    return worker;
+  }
+
+  #remove(worker: Worker): void {
+    worker.grace?.cancel();
+    worker.grace = undefined;
+    this.#byIncarnation.delete(worker.identity.incarnation);
+    const workers = this.ofGroup(worker.group);
+    workers.remove(worker);
+    if (workers.all.size === 0) this.#byGroup.delete(worker.group);
+  }
+}

@@ -1,0 +1,131 @@
+import type { LtsError } from '../../../shared/errors/lts-error.js';
+import type { AttemptRef } from '../../../shared/grpc/generated/lts/v1/AttemptRef.js';
+import type { ResultsAck } from '../../../shared/grpc/generated/lts/v1/ResultsAck.js';
+import type { Task } from '../../../shared/grpc/generated/lts/v1/Task.js';
+import type { WorkResponse } from '../../../shared/grpc/generated/lts/v1/WorkResponse.js';
+import type { Raw } from '../../../shared/grpc/contract.js';
+import type { StreamWriter } from '../../../shared/grpc/stream-writer.js';
+import type { HeldEpoch } from '../queue/queue-store.js';
+
+/** A task whose job is its bytes. */
+export type RawTask = Omit<Raw<Task>, 'job'> & { job: Buffer };
+/** A frame to a worker, with jobs as bytes. */
+export type RawWorkResponse = Omit<WorkResponse, 'tasks'> & { tasks?: { tasks: RawTask[] } };
+
+/** The stream under a session. */
+export interface SessionStream {
+  readonly writer: StreamWriter<RawWorkResponse>;
+  /** Ends the stream; with an error the peer is told why. */
+  end(error?: LtsError): void;
+}
+
+/** A frame of tasks stays below this, the last task aside. */
+const frameBytes = 1024 * 1024;
+
+/**
+ * One Work stream of a worker: its credits and what waits to be written. Credits die with it. What is queued is
+ * bounded by the credits (tasks), by the worker's unsettled frames (acks) and by its attempts (cancels).
+ */
+export class WorkerSession {
+  /** Cumulative, as the worker grants them. */
+  granted = 0;
+  /** Tasks that were written or wait to be. */
+  sent = 0;
+  /** Starts on their way into the store for this session. */
+  reserved = 0;
+  /** When the worker was last heard, monotonic milliseconds. */
+  heardAt: number;
+  /** How long its running thread has not answered, in milliseconds. */
+  blockedMs = 0;
+  closed = false;
+  readonly #stream: SessionStream;
+  #tasks: RawTask[] = [];
+  #acks: ResultsAck[] = [];
+  #logAcks: number[] = [];
+  #cancels: AttemptRef[] = [];
+
+  constructor(stream: SessionStream, now: number) {
+    this.#stream = stream;
+    this.heardAt = now;
+    stream.writer.onDrain(() => this.flush());
+  }
+
+  /** Tasks that may still be started for this session. */
+  get credits(): number {
+    return this.closed ? 0 : this.granted - this.sent - this.reserved;
+  }
+
+  welcome(trackerId: string, graceMs: number, pingIntervalMs: number): void {
+    this.#now({ welcome: { tracker_id: trackerId, grace: graceMs, ping_interval: pingIntervalMs } });
+  }
+
+  owns(storeId: string, partitions: readonly HeldEpoch[]): void {
+    this.#now({ owns: { store_id: storeId, partitions: partitions.map(({ partition, epoch }) => ({ partition, epoch })) } });
+  }
+
+  ping(nonce: number): void {
+    this.#now({ ping: { nonce } });
+  }
+
+  drain(owner: string): void {
+    this.#now({ drain: { owner } });
+  }
+
+  task(task: RawTask): void {
+    this.sent++;
+    this.#tasks.push(task);
+  }
+
+  ack(ack: ResultsAck): void {
+    this.#acks.push(ack);
+  }
+
+  ackLogs(sequence: number): void {
+    this.#logAcks.push(sequence);
+  }
+
+  cancel(attempt: AttemptRef): void {
+    this.#cancels.push(attempt);
+  }
+
+  /** Writes what waits, as far as the stream takes it. */
+  flush(): void {
+    const { writer } = this.#stream;
+    while (!this.closed && writer.ready) {
+      const frame = this.#nextFrame();
+      if (frame === undefined) return;
+      writer.write(frame);
+    }
+  }
+
+  end(error?: LtsError): void {
+    if (this.closed) return;
+    this.closed = true;
+    this.#stream.writer.close();
+    this.#stream.end(error);
+  }
+
+  /** Frames outside the queues are few and small: they are left out while the peer does not read. */
+  #now(frame: RawWorkResponse): void {
+    if (!this.closed && this.#stream.writer.ready) this.#stream.writer.write(frame);
+  }
+
+  #nextFrame(): RawWorkResponse | undefined {
+    const ack = this.#acks.shift();
+    if (ack !== undefined) return { results_ack: ack };
+    if (this.#cancels.length > 0) return { cancels: { attempts: this.#cancels.splice(0, 1_000) } };
+    if (this.#tasks.length > 0) return { tasks: { tasks: this.#takeTasks() } };
+    const sequence = this.#logAcks.shift();
+    return sequence === undefined ? undefined : { logs_ack: { sequence } };
+  }
+
+  #takeTasks(): RawTask[] {
+    let bytes = 0;
+    let count = 0;
+    while (count < this.#tasks.length && bytes < frameBytes) bytes += (this.#tasks[count++] as RawTask).job.length + 128;
+    if (count < this.#tasks.length) return this.#tasks.splice(0, count);
+    const all = this.#tasks;
+    this.#tasks = [];
+    return all;
+  }
+}

@@ -1,0 +1,52 @@
+import type { Timer } from '../../../shared/time/clock.js';
+import type { Execution } from '../queue/owned-groups.js';
+import type { WorkerIdentity } from '../queue/queue-store.js';
+import type { WorkerSession } from './worker-session.js';
+
+/** What a worker says of itself, for people. */
+export interface WorkerInfo {
+  workThreads: number;
+  host: string;
+  pid: number;
+  version: string;
+  address: string;
+}
+
+/**
+ * One process start of a TaskTracker, as the owner knows it: with a session, or without one while its grace time runs.
+ */
+export class Worker {
+  readonly identity: WorkerIdentity;
+  readonly group: string;
+  readonly since: number;
+  info: WorkerInfo = { workThreads: 0, host: '', pid: 0, version: '', address: '' };
+  /** Runner types; empty: any. */
+  types: ReadonlySet<string> = new Set();
+  /** Earlier incarnations of the node that have ended for certain. */
+  predecessors: readonly string[] = [];
+  session: WorkerSession | undefined;
+  /** Whether its Inventory under the current epoch is complete; it gets tasks only then. */
+  confirmed = false;
+  /** What it listed so far, by instance id. */
+  inventory = new Map<string, { attempt: number; finished: boolean }>();
+  /** The attempts that it has, by the store. */
+  readonly executions = new Set<Execution>();
+  /** Attempts that have provably not started: to be sent again under the same number. */
+  resend: Execution[] = [];
+  grace: Timer | undefined;
+
+  constructor(identity: WorkerIdentity, group: string, since: number) {
+    this.identity = identity;
+    this.group = group;
+    this.since = since;
+  }
+
+  /** Tasks that may be started for it now. */
+  get credits(): number {
+    return this.confirmed && this.session !== undefined ? this.session.credits : 0;
+  }
+
+  runs(type: string): boolean {
+    return this.types.size === 0 || this.types.has(type);
+  }
+}

@@ -1,0 +1,52 @@
+import type { ExplainInstanceResponse } from '../../../shared/grpc/generated/lts/v1/ExplainInstanceResponse.js';
+import type { WaitCause } from '../../../shared/grpc/generated/lts/v1/WaitCause.js';
+import type { GroupWorkers } from '../dispatch/group-workers.js';
+import type { InstanceRow, StatusQueries } from '../queue/status-queries.js';
+
+/** What the answer is drawn from, at one moment. */
+export interface ExplainInput {
+  instance: InstanceRow;
+  workers: GroupWorkers;
+  /** Ready instances that come before it. */
+  before: number;
+  now: number;
+}
+
+/** Counting stops here. */
+export const mostCounted = 10_000;
+
+/** Why the instance does not run, the first cause first. Empty when it runs or has ended. */
+export function explain({ instance, workers, before, now }: ExplainInput): WaitCause[] {
+  if (instance.state === 'WAITING') return [whyWaiting(instance, now)];
+  if (instance.state !== 'READY') return [];
+  const online = [...workers.all].filter((worker) => worker.confirmed);
+  const causes: WaitCause[] = [];
+  if (online.length === 0) causes.push({ reason: 'WAIT_REASON_NO_WORKER', message: `no worker of group ${instance.nodeGroup} is connected; start one with --group ${instance.nodeGroup}` });
+  else if (!workers.canRun(instance.type)) {
+    causes.push({ reason: 'WAIT_REASON_NO_RUNNER', message: `none of the ${online.length} connected workers has a runner for type ${instance.type}; they have: ${typesOf(online)}` });
+  } else if (workers.peek(instance.type) === undefined) {
+    const running = online.reduce((sum, worker) => sum + worker.executions.size, 0);
+    causes.push({ reason: 'WAIT_REASON_NO_FREE_SLOT', message: `all slots of the ${online.length} connected workers are taken (${running} tasks run)` });
+  }
+  if (before > 0) causes.push({ reason: 'WAIT_REASON_BEHIND_OTHERS', message: `${before >= mostCounted ? `at least ${before}` : before} ready jobs of group ${instance.nodeGroup} come first` });
+  return causes;
+}
+
+function whyWaiting(instance: InstanceRow, now: number): WaitCause {
+  if (instance.blocked) return { reason: 'WAIT_REASON_SAME_TASK_RUNNING', message: `an earlier run of task ${instance.taskId} has not ended` };
+  const inMs = Math.max(instance.dueAt - now, 0);
+  if (instance.attempts > 0) {
+    return { reason: 'WAIT_REASON_RETRY_BACKOFF', message: `retry ${instance.retryTimes} is due in ${inMs} ms`, until: instance.dueAt };
+  }
+  return { reason: 'WAIT_REASON_NOT_DUE', message: `its time comes in ${inMs} ms`, until: instance.dueAt };
+}
+
+function typesOf(workers: { types: ReadonlySet<string> }[]): string {
+  return [...new Set(workers.flatMap((worker) => [...worker.types]))].slice(0, 20).join(', ');
+}
+
+/** The answer for one instance. */
+export async function explainInstance(store: StatusQueries, instance: InstanceRow, workers: GroupWorkers, now: number): Promise<ExplainInstanceResponse> {
+  const before = instance.state === 'READY' ? await store.countBefore(instance.nodeGroup, instance, mostCounted) : 0;
+  return { instance_id: instance.id, state: `INSTANCE_STATE_${instance.state}`, causes: explain({ instance, workers, before, now }) };
+}

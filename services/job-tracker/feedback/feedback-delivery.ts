@@ -1,0 +1,219 @@
+import type { LtsError } from '../../../shared/errors/lts-error.js';
+import type { Logger } from '../../../shared/log/logger.js';
+import { backoffMs } from '../../../shared/time/backoff.js';
+import type { Clock } from '../../../shared/time/clock.js';
+import type { FeedbackRow, FeedbackSettlement, QueueStore } from '../queue/queue-store.js';
+import type { Receiver } from './receiver.js';
+
+/** Rows of one group that are read ahead. */
+const readAhead = 500;
+/** What is not acked for so long counts as failed and is sent again. */
+const ackWithinMs = 30_000;
+/** After so many failures a result goes to the dead list. */
+export const mostFailures = 20;
+const sweepMs = 1_000;
+
+interface Delivery {
+  row: FeedbackRow;
+  receiver: Receiver;
+  until: number;
+}
+
+interface Group {
+  receivers: Set<Receiver>;
+  /** Read and not sent yet, oldest first. */
+  waiting: FeedbackRow[];
+  inFlight: Map<string, Delivery>;
+  /** Settled, on the way into the store: not to be read again. */
+  settling: Set<string>;
+  readUpTo: number;
+  mayHaveMore: boolean;
+  reading: boolean;
+}
+
+/**
+ * Results owed to JobClients until they are acked.
+ *
+ * A result is a row of the store from the commit that ended its instance. States: owed → in flight (sent to one
+ * receiver of its group) → taken (row deleted) or failed (back-off, then owed again) → dead after 20 failures, until it
+ * is resent by hand. The store owns the rows, this class only what is in flight; whatever is lost here (a restart, a
+ * receiver that leaves) is still owed there and read again. Delivery is at least once, with the instance id each time.
+ */
+export class FeedbackDelivery {
+  readonly #store: Pick<QueueStore, 'readFeedback' | 'settleFeedback' | 'feedbackGroups'>;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #groups = new Map<string, Group>();
+  #settlement: FeedbackSettlement = { taken: [], failed: [] };
+  #settling = false;
+
+  constructor(store: Pick<QueueStore, 'readFeedback' | 'settleFeedback' | 'feedbackGroups'>, clock: Clock, log: Logger) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  receivers(): Receiver[] {
+    return [...this.#groups.values()].flatMap((group) => [...group.receivers]);
+  }
+
+  /** A receiver is there. */
+  add(receiver: Receiver): void {
+    const group = this.#group(receiver.submitNodeGroup);
+    group.receivers.add(receiver);
+    this.#log.info('client.online', { group: receiver.submitNodeGroup, client: receiver.clientId });
+    this.#rewind(group);
+    this.#deliver(receiver.submitNodeGroup, group);
+  }
+
+  /** The receiver left: what it had goes to the others. */
+  remove(receiver: Receiver): void {
+    const group = this.#groups.get(receiver.submitNodeGroup);
+    if (group === undefined || !group.receivers.delete(receiver)) return;
+    this.#log.info('client.offline', { group: receiver.submitNodeGroup, client: receiver.clientId });
+    for (const [id, delivery] of group.inFlight) if (delivery.receiver === receiver) group.inFlight.delete(id);
+    this.#rewind(group);
+    if (group.receivers.size === 0) this.#groups.delete(receiver.submitNodeGroup);
+    else this.#deliver(receiver.submitNodeGroup, group);
+  }
+
+  /** A result of the group is owed since the last commit. */
+  owed(submitNodeGroup: string): void {
+    const group = this.#groups.get(submitNodeGroup);
+    if (group === undefined) return;
+    group.mayHaveMore = true;
+    this.#deliver(submitNodeGroup, group);
+  }
+
+  /** The receiver's stream takes frames again. */
+  drained(receiver: Receiver): void {
+    const group = this.#groups.get(receiver.submitNodeGroup);
+    if (group !== undefined) this.#deliver(receiver.submitNodeGroup, group);
+  }
+
+  /** What the handler of a receiver made of results. Unknown ids are settled already. */
+  settle(receiver: Receiver, taken: readonly string[], failures: readonly { id: string; message: string }[]): void {
+    const group = this.#groups.get(receiver.submitNodeGroup);
+    if (group === undefined) return;
+    for (const id of taken) {
+      if (this.#leave(group, receiver, id) === undefined) continue;
+      group.settling.add(id);
+      this.#settlement.taken.push(id);
+    }
+    for (const { id, message } of failures) {
+      const row = this.#leave(group, receiver, id);
+      if (row !== undefined) this.#fail(group, row, message);
+    }
+    this.#flush();
+    this.#deliver(receiver.submitNodeGroup, group);
+  }
+
+  /** Sends away all receivers; the rows stay owed. */
+  dropAll(error: LtsError): void {
+    for (const receiver of this.receivers()) receiver.end(error);
+    this.#groups.clear();
+  }
+
+  /** Looks for acks that are overdue and for results whose back-off is over. To be called about every second. */
+  sweep(): void {
+    const now = this.#clock.monotonic();
+    for (const [name, group] of this.#groups) {
+      for (const { row, receiver, until } of group.inFlight.values()) {
+        if (until > now) continue;
+        this.#leave(group, receiver, row.id);
+        this.#fail(group, row, `not acked within ${ackWithinMs} ms`);
+      }
+      if (group.waiting.length === 0) this.#rewind(group);
+      this.#deliver(name, group);
+    }
+    this.#flush();
+  }
+
+  #group(name: string): Group {
+    let group = this.#groups.get(name);
+    if (group === undefined) {
+      group = { receivers: new Set(), waiting: [], inFlight: new Map(), settling: new Set(), readUpTo: 0, mayHaveMore: true, reading: false };
+      this.#groups.set(name, group);
+    }
+    return group;
+  }
+
+  #rewind(group: Group): void {
+    group.waiting = [];
+    group.readUpTo = 0;
+    group.mayHaveMore = true;
+  }
+
+  #leave(group: Group, receiver: Receiver, id: string): FeedbackRow | undefined {
+    const delivery = group.inFlight.get(id);
+    if (delivery?.receiver !== receiver) return undefined;
+    group.inFlight.delete(id);
+    receiver.inFlight.delete(id);
+    return delivery.row;
+  }
+
+  #fail(group: Group, row: FeedbackRow, message: string): void {
+    const failures = row.deliveries + 1;
+    const dead = failures >= mostFailures;
+    group.settling.add(row.id);
+    this.#settlement.failed.push({ id: row.id, message: message.slice(0, 1_024), nextAt: this.#clock.now() + backoffMs(failures, sweepMs, 300_000), dead });
+    if (dead) this.#log.warn('feedback.dead', { instanceId: row.id, group: row.submitNodeGroup, message: message.slice(0, 200) });
+  }
+
+  #deliver(name: string, group: Group): void {
+    for (const receiver of group.receivers) {
+      if (!receiver.ready()) continue;
+      const rows: FeedbackRow[] = [];
+      while (receiver.inFlight.size < receiver.maxInFlight && rows.length < 100) {
+        const row = group.waiting.shift();
+        if (row === undefined) break;
+        if (group.inFlight.has(row.id) || group.settling.has(row.id)) continue;
+        group.inFlight.set(row.id, { row, receiver, until: this.#clock.monotonic() + ackWithinMs });
+        receiver.inFlight.add(row.id);
+        rows.push(row);
+      }
+      if (rows.length > 0) receiver.send(rows);
+    }
+    if (group.waiting.length === 0) this.#read(name, group);
+  }
+
+  #read(name: string, group: Group): void {
+    if (group.reading || !group.mayHaveMore || ![...group.receivers].some((receiver) => receiver.inFlight.size < receiver.maxInFlight)) return;
+    group.reading = true;
+    group.mayHaveMore = false;
+    this.#store.readFeedback(name, group.readUpTo, this.#clock.now(), readAhead).then(
+      (rows) => {
+        group.reading = false;
+        const last = rows[rows.length - 1];
+        if (last !== undefined) group.readUpTo = Math.max(group.readUpTo, last.seq);
+        if (rows.length === readAhead) group.mayHaveMore = true;
+        group.waiting.push(...rows);
+        if (rows.length > 0 || group.mayHaveMore) this.#deliver(name, group);
+      },
+      (error: unknown) => {
+        group.reading = false;
+        this.#log.warn('store.failed', { operation: 'readFeedback', error });
+      },
+    );
+  }
+
+  #flush(): void {
+    const { taken, failed } = this.#settlement;
+    if (this.#settling || taken.length + failed.length === 0) return;
+    this.#settling = true;
+    this.#settlement = { taken: [], failed: [] };
+    this.#store.settleFeedback({ taken, failed }).then(
+      () => this.#settled(taken, failed.map(({ id }) => id)),
+      (error: unknown) => {
+        this.#log.warn('store.failed', { operation: 'settleFeedback', error });
+        this.#settled(taken, failed.map(({ id }) => id));
+      },
+    );
+  }
+
+  #settled(...ids: string[][]): void {
+    this.#settling = false;
+    for (const group of this.#groups.values()) for (const id of ids.flat()) group.settling.delete(id);
+    this.#flush();
+  }
+}

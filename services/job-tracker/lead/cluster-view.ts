@@ -1,0 +1,42 @@
+import type { ClusterMap } from '../../../shared/grpc/generated/lts/v1/ClusterMap.js';
+import type { Assignment } from './assign.js';
+
+/** The newest assignment that this tracker knows, as clients and workers see it. */
+export class ClusterView {
+  #assignment: Assignment | undefined;
+  #version = 0;
+  readonly #listeners = new Set<() => void>();
+
+  /** Takes an assignment with the version of its document. */
+  update(assignment: Assignment, version: number): void {
+    this.#assignment = assignment;
+    this.#version = version;
+    for (const listener of this.#listeners) listener();
+  }
+
+  get assignment(): Assignment | undefined {
+    return this.#assignment;
+  }
+
+  /** host:port of the owner of a partition; "" while there is none. */
+  ownerOf(partition: number): string {
+    const nodeId = this.#assignment?.owners[partition];
+    return this.#assignment?.trackers.find((tracker) => tracker.nodeId === nodeId)?.address ?? '';
+  }
+
+  get map(): ClusterMap {
+    const { leader, trackers = [], owners = [] } = this.#assignment ?? {};
+    return {
+      version: this.#version,
+      partitions: owners.length,
+      trackers: trackers.map(({ nodeId, address }) => ({ node_id: nodeId, address, leader: nodeId === leader?.nodeId })),
+      owners: owners.flatMap((nodeId, partition) => (nodeId === '' ? [] : [{ partition, node_id: nodeId }])),
+    };
+  }
+
+  /** Calls at each newer map until the returned function is called. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}

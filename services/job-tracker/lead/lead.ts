@@ -1,0 +1,142 @@
+import { LtsError, toLtsError } from '../../../shared/errors/lts-error.js';
+import type { Logger } from '../../../shared/log/logger.js';
+import type { DocumentValue, Election, Member, Registration, Registry, RegistryDocument } from '../../../shared/registry/registry.js';
+import type { Clock } from '../../../shared/time/clock.js';
+import { type Assignment, assign, sameAssignment } from './assign.js';
+import { decodeAssignment, encodeAssignment } from './assignment-codec.js';
+import type { ClusterView } from './cluster-view.js';
+
+/** What the lead tells to the owner of the partitions. */
+export interface LeadEvents {
+  /** These partitions are assigned to this process; all others are not. */
+  assigned(partitions: readonly number[]): void;
+}
+
+/** What the lead needs to know. */
+export interface LeadSettings {
+  member: Member;
+  partitions: number;
+}
+
+const retryMs = 500;
+
+/**
+ * Who leads and who owns what, by the registry.
+ *
+ * Every tracker registers itself (ephemeral) and stands in one election. The leader writes the assignment, one versioned
+ * document that carries the leader's place in the election: whoever has an older place than the document leaves it
+ * alone, and a write against another version fails and is decided anew. Every tracker, leader or not, follows the
+ * document: it owns what is assigned to its node id and incarnation.
+ *
+ * States: standing by → leading → standing by. Nothing here is a fence: an owner that is cut off from the registry goes
+ * on until the store tells it that a higher epoch exists. While the registry is away nothing is assigned; an owner is
+ * displaced only after its registration is gone.
+ */
+export class Lead {
+  readonly #registry: Registry;
+  readonly #events: LeadEvents;
+  readonly #settings: LeadSettings;
+  readonly #view: ClusterView;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #document: RegistryDocument;
+  #registration: Registration | undefined;
+  #election: Election | undefined;
+  #members: readonly Member[] = [];
+  #current: { assignment: Assignment; version: number } | undefined;
+  #known = false;
+  #deciding = false;
+  #again = false;
+  #left = false;
+
+  constructor(registry: Registry, events: LeadEvents, settings: LeadSettings, view: ClusterView, clock: Clock, log: Logger) {
+    this.#registry = registry;
+    this.#events = events;
+    this.#settings = settings;
+    this.#view = view;
+    this.#clock = clock;
+    this.#log = log;
+    this.#document = registry.document('assignment');
+  }
+
+  get leading(): boolean {
+    return this.#election?.leading ?? false;
+  }
+
+  /** Stands in the election from now on. */
+  start(): void {
+    this.#registration = this.#registry.register(this.#settings.member);
+    this.#registration.ready().catch(() => undefined);
+    this.#election = this.#registry.elect('job-tracker', this.#settings.member.nodeId);
+    this.#election.onChange((leading) => {
+      this.#log.info(leading ? 'lead.gained' : 'lead.lost', { sequence: this.#election?.sequence });
+      this.#decide();
+    });
+    this.#registry.watchMembers('job-tracker', (members) => {
+      this.#members = members;
+      this.#decide();
+    });
+    this.#document.watch((value) => this.#follow(value));
+  }
+
+  /** What is assigned to this process by the newest known document. */
+  assigned(): number[] {
+    const { nodeId, incarnation } = this.#settings.member;
+    const { trackers = [], owners = [] } = this.#current?.assignment ?? {};
+    if (this.#left || !trackers.some((tracker) => tracker.nodeId === nodeId && tracker.incarnation === incarnation)) return [];
+    return owners.flatMap((owner, partition) => (owner === nodeId ? [partition] : []));
+  }
+
+  /** Leaves: the partitions, which must have been released, are assigned to others. */
+  async leave(): Promise<void> {
+    this.#left = true;
+    await Promise.all([this.#registration?.close(), this.#election?.close()]);
+  }
+
+  #follow(value: DocumentValue | null): void {
+    this.#known = true;
+    const assignment = value === null ? undefined : decodeAssignment(value.data);
+    if (value !== null && assignment === undefined) this.#log.error('registry.failed', { error: new LtsError('INTERNAL', 'the assignment in the registry is not readable; it is written anew') });
+    this.#current = value === null || assignment === undefined ? undefined : { assignment, version: value.version };
+    if (this.#current !== undefined) this.#view.update(this.#current.assignment, this.#current.version);
+    this.#events.assigned(this.assigned());
+    this.#decide();
+  }
+
+  /** Leader only: writes the assignment when it is not what it should be. One decision at a time. */
+  #decide(): void {
+    if (this.#deciding) {
+      this.#again = true;
+      return;
+    }
+    this.#deciding = true;
+    this.#write()
+      .catch((error: unknown) => {
+        if (toLtsError(error).reason !== 'VERSION_CONFLICT') this.#log.warn('registry.failed', { operation: 'assign', error });
+        this.#clock.after(retryMs, () => this.#decide(), { unref: true });
+      })
+      .finally(() => {
+        this.#deciding = false;
+        if (!this.#again) return;
+        this.#again = false;
+        this.#decide();
+      });
+  }
+
+  async #write(): Promise<void> {
+    const sequence = this.#election?.sequence;
+    if (this.#left || !this.leading || sequence === undefined || !this.#known || this.#members.length === 0) return;
+    const stored = await this.#document.read();
+    const previous = stored === null ? undefined : decodeAssignment(stored.data);
+    if (previous !== undefined && previous.leader.sequence > sequence && previous.leader.nodeId !== this.#settings.member.nodeId && this.#isAlive(previous.leader.nodeId)) return;
+    const { partitions, member } = this.#settings;
+    const next = assign({ leader: { nodeId: member.nodeId, sequence }, members: this.#members, previous, partitions });
+    if (sameAssignment(previous, next)) return;
+    const version = await this.#document.write(encodeAssignment(next), stored?.version ?? 'create');
+    this.#log.info('lead.assigned', { version, owner: next.owners[0], trackers: next.trackers.length });
+  }
+
+  #isAlive(nodeId: string): boolean {
+    return this.#members.some((member) => member.nodeId === nodeId);
+  }
+}

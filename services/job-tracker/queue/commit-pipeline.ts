@@ -1,0 +1,131 @@
+import { LtsError } from '../../../shared/errors/lts-error.js';
+import { CommitFailed, type HeldEpoch, type Outcome, type QueueStore, type Transition } from './queue-store.js';
+
+/** Called once: with the outcome, or with the error that kept the transition from the store. */
+export type Settle = (outcome: Outcome | undefined, error: LtsError | undefined) => void;
+
+interface Pending {
+  transition: Transition;
+  settle: Settle;
+}
+
+/** What a pipeline needs to know of its owner. */
+export interface PipelineOwner {
+  /** The epoch under which a partition is owned; undefined: it is not. */
+  epochOf(partition: number): number | undefined;
+  /** The partitions of a failed commit must be taken again: its outcome is unknown. */
+  onUnknown(partitions: readonly number[], error: LtsError): void;
+  /** A higher epoch is stored for at least one of these. */
+  onFenced(partitions: readonly number[], error: LtsError): void;
+  /** All outcomes of one commit have been told: what they caused can be sent. */
+  onCommitted(): void;
+}
+
+const mostRows = 1_000;
+const mostBytes = 4 * 1024 * 1024;
+
+/**
+ * The one way into the store: what arrives while a commit runs forms the next one, transitions of all partitions
+ * together, each commit under the epochs that were held when it began.
+ */
+export class CommitPipeline {
+  readonly #store: QueueStore;
+  readonly #owner: PipelineOwner;
+  #queue: Pending[] = [];
+  #running = false;
+  #scheduled = false;
+  #idle: (() => void)[] = [];
+
+  constructor(store: QueueStore, owner: PipelineOwner) {
+    this.#store = store;
+    this.#owner = owner;
+  }
+
+  /** Transitions that wait for a commit. */
+  get depth(): number {
+    return this.#queue.length;
+  }
+
+  add(transition: Transition, settle: Settle): void {
+    this.#queue.push({ transition, settle });
+    this.#schedule();
+  }
+
+  /** Resolves when nothing is queued and no commit runs. */
+  idle(): Promise<void> {
+    if (!this.#running && this.#queue.length === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  #schedule(): void {
+    if (this.#running || this.#scheduled) return;
+    this.#scheduled = true;
+    // One turn of the loop: what the same read from a socket brought forms one commit.
+    setImmediate(() => {
+      this.#scheduled = false;
+      void this.#run();
+    });
+  }
+
+  async #run(): Promise<void> {
+    this.#running = true;
+    while (this.#queue.length > 0) {
+      const taken = this.#next();
+      const ready = taken.filter((pending) => this.#owned(pending));
+      if (ready.length > 0) await this.#commit(ready);
+    }
+    this.#running = false;
+    for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  #next(): Pending[] {
+    let bytes = 0;
+    let count = 0;
+    for (const { transition } of this.#queue) {
+      bytes += transition.kind === 'admit' ? transition.job.length : 256;
+      if (count > 0 && (count >= mostRows || bytes > mostBytes)) break;
+      count++;
+    }
+    if (count === this.#queue.length) {
+      const all = this.#queue;
+      this.#queue = [];
+      return all;
+    }
+    return this.#queue.splice(0, count);
+  }
+
+  #owned(pending: Pending): boolean {
+    if (this.#owner.epochOf(pending.transition.partition) !== undefined) return true;
+    pending.settle(undefined, new LtsError('NOT_OWNER', 'this tracker does not own the group any more; follow the cluster map'));
+    return false;
+  }
+
+  async #commit(taken: Pending[]): Promise<void> {
+    const epochs: HeldEpoch[] = [];
+    for (const { transition } of taken) {
+      const { partition } = transition;
+      if (epochs.some((held) => held.partition === partition)) continue;
+      epochs.push({ partition, epoch: this.#owner.epochOf(partition) as number });
+    }
+    epochs.sort((a, b) => a.partition - b.partition);
+    try {
+      const outcomes = await this.#store.commit({ epochs, transitions: taken.map((pending) => pending.transition) });
+      for (let i = 0; i < taken.length; i++) (taken[i] as Pending).settle(outcomes[i], undefined);
+      this.#owner.onCommitted();
+    } catch (error) {
+      this.#failed(taken, epochs.map((held) => held.partition), error);
+    }
+  }
+
+  #failed(taken: Pending[], partitions: number[], cause: unknown): void {
+    const failed = cause instanceof CommitFailed ? cause : new CommitFailed('STORE_FAILED', 'the store failed', false, cause);
+    if (failed.reason === 'STALE_EPOCH') this.#owner.onFenced(partitions, failed);
+    else if (!failed.rolledBack) this.#owner.onUnknown(partitions, failed);
+    const told =
+      failed.reason === 'STALE_EPOCH'
+        ? new LtsError('NOT_OWNER', 'another tracker has taken the group over; follow the cluster map', { cause: failed })
+        : failed;
+    for (const pending of taken) pending.settle(undefined, told);
+    this.#owner.onCommitted();
+  }
+}

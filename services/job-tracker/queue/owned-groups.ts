@@ -1,0 +1,106 @@
+import { partitionOf } from '../../../shared/partition.js';
+import type { ExecutingRow, HeldEpoch, LoadedPartition } from './queue-store.js';
+import { ReadySet } from './ready-set.js';
+
+/** The queues of one node group, as its owner keeps them in memory. */
+export interface GroupQueue {
+  readonly name: string;
+  readonly partition: number;
+  readonly ready: ReadySet;
+  /** Rows in the store that wait for their time, their retry or a run of the same task. */
+  waiting: number;
+  /** Rows in the store that are ready, whether in memory or not. */
+  readyCount: number;
+  executing: number;
+  /** Admissions on their way into the store that are not handed out directly. */
+  admitting: number;
+  /** A read of ready rows is on its way. */
+  refilling: boolean;
+}
+
+/** A partition that this tracker owns and has loaded. */
+export interface OwnedPartition extends HeldEpoch {
+  /** Fences given out under this epoch. */
+  fences: number;
+  nextDueAt: number | undefined;
+}
+
+/** An attempt that a worker has. */
+export interface Execution extends Omit<ExecutingRow, 'taskId'> {
+  partition: number;
+  /** Its end is on its way into the store. */
+  finishing: boolean;
+  progress: number;
+  progressText: string;
+}
+
+/** Fences of one epoch are below this; epochs stay below 2^21, so that a fence is an exact number. */
+const fencesPerEpoch = 2 ** 32;
+
+/** All that the owner keeps in memory of the partitions that it owns. */
+export class OwnedGroups {
+  readonly partitions = new Map<number, OwnedPartition>();
+  readonly groups = new Map<string, GroupQueue>();
+  /** By instance id. */
+  readonly executions = new Map<string, Execution>();
+  /** Number of partitions of the store; known when it is open. */
+  total = 1;
+  readonly #readyInMemory: number;
+
+  /** @param readyInMemory bound of ready rows in memory over all groups */
+  constructor(readyInMemory: number) {
+    this.#readyInMemory = readyInMemory;
+  }
+
+  /** Puts a loaded partition in place of whatever was there. */
+  adopt(held: HeldEpoch, loaded: LoadedPartition): void {
+    this.drop(held.partition);
+    this.partitions.set(held.partition, { ...held, fences: 0, nextDueAt: loaded.nextDueAt });
+    for (const { nodeGroup, waiting, ready } of loaded.groups) {
+      const group = this.#make(nodeGroup, held.partition, ready === 0);
+      group.waiting = waiting;
+      group.readyCount = ready;
+    }
+    for (const row of loaded.executing) {
+      this.executions.set(row.id, { ...row, partition: held.partition, finishing: false, progress: 0, progressText: '' });
+      this.group(row.nodeGroup, held.partition).executing++;
+    }
+  }
+
+  /** Forgets a partition that is not owned any more. */
+  drop(partition: number): void {
+    this.partitions.delete(partition);
+    for (const [name, group] of this.groups) if (group.partition === partition) this.groups.delete(name);
+    for (const [id, execution] of this.executions) if (execution.partition === partition) this.executions.delete(id);
+  }
+
+  partitionOf(nodeGroup: string): number {
+    return partitionOf(nodeGroup, this.total);
+  }
+
+  /** The queues of a group; made when it is new. */
+  group(name: string, partition: number): GroupQueue {
+    return this.groups.get(name) ?? this.#make(name, partition, true);
+  }
+
+  /** The token of the next attempt: greater than that of every earlier one of the partition. */
+  nextFence(partition: OwnedPartition): number {
+    return partition.epoch * fencesPerEpoch + ++partition.fences;
+  }
+
+  #make(name: string, partition: number, complete: boolean): GroupQueue {
+    const capacity = Math.min(4_096, Math.max(64, Math.floor(this.#readyInMemory / (this.groups.size + 1))));
+    const group: GroupQueue = {
+      name,
+      partition,
+      ready: new ReadySet(capacity, complete),
+      waiting: 0,
+      readyCount: 0,
+      executing: 0,
+      admitting: 0,
+      refilling: false,
+    };
+    this.groups.set(name, group);
+    return group;
+  }
+}

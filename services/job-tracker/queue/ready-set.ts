@@ -1,0 +1,145 @@
+import type { ReadyKey, ReadyRow } from './queue-store.js';
+
+/** Below 0: a runs before b. */
+export function compareReady(a: ReadyKey, b: ReadyKey): number {
+  return a.priority - b.priority || a.dueAt - b.dueAt || a.seq - b.seq;
+}
+
+/**
+ * The ready rows of one group that are in memory: always a prefix of the stored order, at most `capacity` of them.
+ * What arrives behind the boundary of a set that is not complete stays in the store; what arrives before it pushes the
+ * tail out. Rows of types that no worker runs can be passed over: they stay in the store until `reset`.
+ */
+export class ReadySet {
+  /** Sorted; the live part begins at #head, so that taking the first one costs nothing. */
+  #rows: ReadyRow[] = [];
+  #head = 0;
+  /** All stored rows up to here have been seen; undefined: from the start of the order. */
+  #boundary: ReadyKey | undefined;
+  #complete: boolean;
+  readonly #capacity: number;
+  #generation = 0;
+
+  /** @param complete whether the store has no ready rows of this group yet */
+  constructor(capacity: number, complete: boolean) {
+    this.#capacity = capacity;
+    this.#complete = complete;
+  }
+
+  get size(): number {
+    return this.#rows.length - this.#head;
+  }
+
+  /** Whether the store may hold rows behind the boundary. */
+  get hasMore(): boolean {
+    return !this.#complete;
+  }
+
+  /** Where the next read from the store goes on. */
+  get boundary(): ReadyKey | undefined {
+    return this.#boundary;
+  }
+
+  /** Changes with `reset`: what an earlier read brings then has no place any more. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  /** How many rows the next read should bring; 0 while there are enough. */
+  get wanted(): number {
+    return this.#complete || this.size > this.#capacity / 4 ? 0 : Math.max(1, this.#capacity - this.size);
+  }
+
+  /** Rows that became ready now. */
+  insert(row: ReadyRow): void {
+    if (!this.#complete && (this.#boundary === undefined || compareReady(row, this.#boundary) > 0)) return;
+    this.#place(row);
+    if (this.size <= this.#capacity) return;
+    this.#rows.pop();
+    this.#complete = false;
+    this.#boundary = this.#rows[this.#rows.length - 1];
+  }
+
+  /** What a read behind the boundary brought; fewer than were asked for means that there are no more. */
+  refill(rows: readonly ReadyRow[], asked: number, generation: number): void {
+    if (generation !== this.#generation) return;
+    for (const row of rows) this.#place(row);
+    const last = rows[rows.length - 1];
+    if (last !== undefined) this.#boundary = last;
+    if (rows.length < asked) this.#complete = true;
+  }
+
+  first(): ReadyRow | undefined {
+    return this.#rows[this.#head];
+  }
+
+  /** Takes the first row out. */
+  shift(): ReadyRow | undefined {
+    const row = this.#rows[this.#head];
+    if (row === undefined) return undefined;
+    this.#head++;
+    if (this.#head > 512 && this.#head * 2 > this.#rows.length) {
+      this.#rows = this.#rows.slice(this.#head);
+      this.#head = 0;
+    }
+    return row;
+  }
+
+  /** Takes the first row out that `accepts`. */
+  shiftWhere(accepts: (row: ReadyRow) => boolean): ReadyRow | undefined {
+    for (let at = this.#head; at < this.#rows.length; at++) {
+      const row = this.#rows[at] as ReadyRow;
+      if (!accepts(row)) continue;
+      if (at === this.#head) return this.shift();
+      this.#rows.splice(at, 1);
+      return row;
+    }
+    return undefined;
+  }
+
+  /** Takes one row out wherever it is; false when it is not in memory. */
+  remove(seq: number): boolean {
+    const at = this.#rows.findIndex((row, index) => index >= this.#head && row.seq === seq);
+    if (at < 0) return false;
+    this.#rows.splice(at, 1);
+    return true;
+  }
+
+  /** Lets go of rows that no worker can run, when they fill the set: the next read goes on behind them. */
+  passOver(accepts: (row: ReadyRow) => boolean): void {
+    if (this.#complete) return;
+    this.#rows = this.#rows.slice(this.#head).filter(accepts);
+    this.#head = 0;
+  }
+
+  /** Forgets all rows: the next read begins at the start of the order. */
+  reset(): void {
+    this.#rows = [];
+    this.#head = 0;
+    this.#boundary = undefined;
+    this.#complete = false;
+    this.#generation++;
+  }
+
+  /** How many rows in memory come before this one. */
+  countBefore(key: ReadyKey): number {
+    return this.#position(key) - this.#head;
+  }
+
+  #place(row: ReadyRow): void {
+    const last = this.#rows[this.#rows.length - 1];
+    if (this.size === 0 || last === undefined || compareReady(last, row) < 0) this.#rows.push(row);
+    else this.#rows.splice(this.#position(row), 0, row);
+  }
+
+  #position(key: ReadyKey): number {
+    let low = this.#head;
+    let high = this.#rows.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (compareReady(this.#rows[middle] as ReadyRow, key) < 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}

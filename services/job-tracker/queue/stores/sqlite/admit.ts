@@ -1,0 +1,109 @@
+import { isDeepStrictEqual } from 'node:util';
+import { decodeJob } from '../../../../../shared/grpc/job-codec.js';
+import { idFromBytes, idToBytes } from '../../../../../shared/ids.js';
+import type { Admit, AdmitOutcome, Placement } from '../../queue-store.js';
+import { ignoredCode, stateCodes } from './codes.js';
+import type { Facts } from './facts-cache.js';
+import { policyText } from './policy-text.js';
+import { countsOf, leaveQueue } from './queued.js';
+import type { TaskRow } from './writer-sql.js';
+import { enqueue, factsOf, noCounts, type WriterState } from './writer-state.js';
+
+/** Step 1, take in: a known id gets its first answer again; a task has at most one current and one next instance. */
+export function admit(w: WriterState, t: Admit): AdmitOutcome {
+  const groupId = w.names.group(t.nodeGroup, t.partition);
+  const clientId = t.needFeedback ? w.names.client(t.submitNodeGroup) : 0;
+  const seq = w.lastSeq + 1;
+  const policy = policyText(t.policy);
+  const added = w.sql.addInstance.run(
+    seq, t.id, groupId, t.taskId, t.type, t.priority, t.dueAt, t.createdAt, clientId === 0 ? null : clientId, policy === '' ? null : policy, t.job,
+  );
+  if (added.changes === 0) return answerAgain(w, t);
+  w.lastSeq = seq;
+  const facts: Facts = { partition: t.partition, groupId, taskId: t.taskId, priority: t.priority, dueAt: t.dueAt, clientId };
+  w.facts.set(seq, facts);
+  if (w.sql.addTask.run(groupId, t.taskId, seq, t.dueAt).changes > 0) {
+    return { kind: 'admit', result: 'accepted', seq, placement: place(w, t, seq, facts) };
+  }
+  const task = w.sql.task.get(groupId, t.taskId);
+  if (task === undefined) throw new Error(`task ${t.taskId} conflicts but is not stored`);
+  return admitBeside(w, t, seq, facts, task);
+}
+
+/** A current instance is there already. */
+function admitBeside(w: WriterState, t: Admit, seq: number, facts: Facts, task: TaskRow): AdmitOutcome {
+  if (task.nextSeq === null && w.sql.executing.get(task.seq) !== undefined) {
+    w.sql.setNext.run(seq, facts.groupId, t.taskId);
+    return { kind: 'admit', result: 'accepted', seq, placement: 'blocked' };
+  }
+  const existing = task.nextSeq ?? task.seq;
+  const existingId = storedId(w, existing);
+  if (!t.replaceOnExist) return ignore(w, t, seq, existingId);
+  w.sql.answered.run(1, idToBytes(existingId), seq);
+  if (task.nextSeq !== null) {
+    w.sql.endWaiting.run(existing, stateCodes.REPLACED, t.createdAt, 0, 0, 0, `replaced by ${t.id}`);
+    w.facts.delete(existing);
+    w.sql.setNext.run(seq, facts.groupId, t.taskId);
+    return { kind: 'admit', result: 'replaced', seq, placement: 'blocked', existingId, existingSeq: existing, existingPlacement: 'blocked' };
+  }
+  return replaceCurrent(w, t, seq, facts, task, existingId);
+}
+
+function replaceCurrent(w: WriterState, t: Admit, seq: number, facts: Facts, task: TaskRow, existingId: string): AdmitOutcome {
+  const old = factsOf(w, task.seq, t.partition);
+  if (old === undefined) throw new Error(`instance ${task.seq} is current but not stored in partition ${t.partition}`);
+  const where = { ...old, dueAt: task.dueAt };
+  const counts = countsOf(w, task.seq, where);
+  const existingPlacement = leaveQueue(w, task.seq, where);
+  w.sql.endWaiting.run(task.seq, stateCodes.REPLACED, t.createdAt, counts.attempts, counts.retryTimes, counts.lostTimes, `replaced by ${t.id}`);
+  w.facts.delete(task.seq);
+  w.sql.setCurrent.run(seq, t.dueAt, null, facts.groupId, t.taskId);
+  const placement = place(w, t, seq, facts);
+  return { kind: 'admit', result: 'replaced', seq, placement, existingId, existingSeq: task.seq, existingPlacement };
+}
+
+/** Puts a new current instance into its queue, or hands it out when a slot is reserved. */
+function place(w: WriterState, t: Admit, seq: number, facts: Facts): Placement {
+  if (t.start === undefined || t.dueAt > t.createdAt) return enqueue(w, seq, facts, t.createdAt, noCounts);
+  w.sql.addExecuting.run(seq, t.start.fence, w.names.worker(t.start.worker, t.createdAt), t.createdAt);
+  return 'started';
+}
+
+/** Only an id that the client made can come again: it stays, as an ended row that is no instance. */
+function ignore(w: WriterState, t: Admit, seq: number, existingId: string): AdmitOutcome {
+  w.facts.delete(seq);
+  if (t.clientId) {
+    w.sql.answered.run(2, idToBytes(existingId), seq);
+    w.sql.endWaiting.run(seq, ignoredCode, t.createdAt, 0, 0, 0, '');
+  } else {
+    w.sql.removeInstance.run(seq);
+    w.lastSeq = seq - 1;
+  }
+  return { kind: 'admit', result: 'duplicate', existingId };
+}
+
+const firstAnswers = ['accepted', 'replaced', 'duplicate'] as const;
+
+function answerAgain(w: WriterState, t: Admit): AdmitOutcome {
+  const known = w.sql.instanceById.get(t.id);
+  if (known === undefined) throw new Error(`id ${t.id} conflicts but is not stored`);
+  if (!sameJob(known.job, t.job)) return { kind: 'admit', result: 'conflict' };
+  const first = firstAnswers[known.answer] ?? 'accepted';
+  return { kind: 'admit', result: 'again', first, existingId: known.related === null ? '' : idFromBytes(known.related) };
+}
+
+/** Equal bytes, or bytes of equal jobs: maps have no order on the wire. */
+function sameJob(stored: Buffer, sent: Buffer): boolean {
+  if (stored.equals(sent)) return true;
+  try {
+    return isDeepStrictEqual(decodeJob(stored), decodeJob(sent));
+  } catch {
+    return false;
+  }
+}
+
+function storedId(w: WriterState, seq: number): string {
+  const id = w.sql.idOf.get(seq);
+  if (id === undefined) throw new Error(`instance ${seq} is of a task but not stored`);
+  return idFromBytes(id);
+}

@@ -1,0 +1,87 @@
+import { messageOf } from '../../../../../shared/errors/lts-error.js';
+import type { CommitBatch, HeldEpoch, Outcome, Transition } from '../../queue-store.js';
+import { admit } from './admit.js';
+import { cancel } from './cancel.js';
+import { finish, late, promote, reassign, start } from './run-transitions.js';
+import { kindOf } from './sqlite-errors.js';
+import { StoreFailure } from './store-failure.js';
+import type { WriterState } from './writer-state.js';
+
+/** Applies the batch inside the transaction that is open. One outcome each, in their order. */
+export function applyBatch(w: WriterState, batch: CommitBatch): Outcome[] {
+  prepare(w, batch);
+  const outcomes: Outcome[] = Array.from({ length: batch.transitions.length });
+  for (let i = 0; i < outcomes.length; i++) outcomes[i] = apply(w, batch.transitions[i] as Transition);
+  return outcomes;
+}
+
+/**
+ * As applyBatch, with a savepoint around every admit: after a batch failed on data, only the culprit is refused.
+ * What is no user data fails the batch, named.
+ */
+export function applyOneByOne(w: WriterState, batch: CommitBatch): Outcome[] {
+  prepare(w, batch);
+  return batch.transitions.map((t) => {
+    w.db.exec('SAVEPOINT one');
+    const { lastSeq } = w;
+    try {
+      const outcome = apply(w, t);
+      w.db.exec('RELEASE one');
+      return outcome;
+    } catch (error) {
+      if (kindOf(error) !== 'data') throw error;
+      if (t.kind !== 'admit') throw new StoreFailure('STORE_FAILED', `the store does not take a ${t.kind}: ${messageOf(error)}`, true, error);
+      w.db.exec('ROLLBACK TO one');
+      w.db.exec('RELEASE one');
+      w.lastSeq = lastSeq;
+      w.names.clear();
+      w.facts.clear();
+      return { kind: 'admit', result: 'refused', message: `the store does not take this job: ${messageOf(error)}` };
+    }
+  });
+}
+
+function prepare(w: WriterState, batch: CommitBatch): void {
+  checkEpochs(w, batch);
+  w.lastSeq = w.sql.lastSeq.get() ?? 0;
+}
+
+/** The fence: every touched partition must still be held under the epoch of the batch. */
+function checkEpochs(w: WriterState, batch: CommitBatch): void {
+  for (const { partition, epoch } of batch.epochs) {
+    const stored = w.sql.epoch.get(partition);
+    if (stored === epoch) continue;
+    throw new StoreFailure('STALE_EPOCH', `partition ${partition} has epoch ${stored ?? 'none'}, the commit came with ${epoch}; another owner has it`, true);
+  }
+  let last = -1;
+  for (const { partition } of batch.transitions) {
+    if (partition === last) continue;
+    if (!holds(batch.epochs, partition)) {
+      throw new StoreFailure('STORE_FAILED', `a transition touches partition ${partition}, but the commit brings no epoch for it`, true);
+    }
+    last = partition;
+  }
+}
+
+function holds(epochs: readonly HeldEpoch[], partition: number): boolean {
+  return epochs.some((held) => held.partition === partition);
+}
+
+function apply(w: WriterState, t: Transition): Outcome {
+  switch (t.kind) {
+    case 'admit':
+      return admit(w, t);
+    case 'start':
+      return start(w, t);
+    case 'finish':
+      return finish(w, t);
+    case 'reassign':
+      return reassign(w, t);
+    case 'cancel':
+      return cancel(w, t);
+    case 'promote':
+      return promote(w, t);
+    case 'late':
+      return late(w, t);
+  }
+}

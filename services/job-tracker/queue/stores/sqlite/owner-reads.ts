@@ -1,0 +1,108 @@
+import type { Statement } from 'better-sqlite3';
+import { idFromBytes } from '../../../../../shared/ids.js';
+import type { ExecutingRow, LoadedPartition, ReadyKey, ReadyRow } from '../../queue-store.js';
+import { policyOf } from './policy-text.js';
+import { smallJobBytes } from './writer-sql.js';
+import type { WriterState } from './writer-state.js';
+
+interface ReadyData {
+  seq: number;
+  id: Buffer;
+  type: string;
+  priority: number;
+  dueAt: number;
+  attempts: number;
+  retryTimes: number;
+  lostTimes: number;
+  policy: string | null;
+  taskId: string;
+  clientId: number;
+  job: Buffer | null;
+}
+
+interface ExecutingData extends Omit<ExecutingRow, 'id' | 'policy' | 'worker' | 'cancelling'> {
+  id: Buffer;
+  policy: string | null;
+  nodeId: string | null;
+  incarnation: string | null;
+  cancelling: number;
+}
+
+const readySelect = `SELECT r.seq, i.id, i.type, r.priority, r.due_at AS dueAt, r.attempts, r.retry_times AS retryTimes, r.lost_times AS lostTimes,
+    i.policy, i.task_id AS taskId, coalesce(i.client_id, 0) AS clientId,
+    CASE WHEN length(i.job) <= ${smallJobBytes} THEN i.job END AS job
+  FROM ready r CROSS JOIN instance i ON i.seq = r.seq WHERE r.group_id = ?`;
+
+/** What an owner reads in the order of its commits. */
+export class OwnerReads {
+  readonly #w: WriterState;
+  readonly #first: Statement<[number, number], ReadyData>;
+  readonly #after: Statement<[number, number, number, number, number], ReadyData>;
+  readonly #executing: Statement<[number], ExecutingData>;
+  readonly #counts: Record<'ready' | 'waiting' | 'blocked', Statement<[number], { groupId: number; rows: number }>>;
+  readonly #groups: Statement<[number], { groupId: number; name: string }>;
+
+  constructor(w: WriterState) {
+    this.#w = w;
+    const { db } = w;
+    const order = 'ORDER BY r.priority, r.due_at, r.seq LIMIT ?';
+    this.#first = db.prepare(`${readySelect} ${order}`);
+    this.#after = db.prepare(`${readySelect} AND (r.priority, r.due_at, r.seq) > (?, ?, ?) ${order}`);
+    this.#executing = db.prepare(
+      `SELECT x.seq, i.id, g.name AS nodeGroup, i.task_id AS taskId, i.type, i.priority, coalesce(t.due_at, i.due_at) AS dueAt, x.attempt, x.fence,
+         k.node_id AS nodeId, k.incarnation, x.assigned_at AS assignedAt, x.cancelling, x.retry_times AS retryTimes, x.lost_times AS lostTimes, i.policy
+       FROM executing x CROSS JOIN instance i ON i.seq = x.seq JOIN node_group g ON g.group_id = i.group_id
+       LEFT JOIN task t ON t.group_id = i.group_id AND t.task_id = i.task_id LEFT JOIN worker k ON k.worker_id = x.worker_id
+       WHERE g.part = ? ORDER BY x.seq`,
+    );
+    this.#groups = db.prepare('SELECT group_id AS groupId, name FROM node_group WHERE part = ? ORDER BY name');
+    this.#counts = {
+      ready: db.prepare('SELECT group_id AS groupId, count(*) AS rows FROM ready WHERE group_id IN (SELECT group_id FROM node_group WHERE part = ?) GROUP BY group_id'),
+      waiting: db.prepare('SELECT group_id AS groupId, count(*) AS rows FROM waiting WHERE part = ? GROUP BY group_id'),
+      blocked: db.prepare(
+        'SELECT group_id AS groupId, count(*) AS rows FROM task WHERE next_seq IS NOT NULL AND group_id IN (SELECT group_id FROM node_group WHERE part = ?) GROUP BY group_id',
+      ),
+    };
+  }
+
+  readReady(nodeGroup: string, after: ReadyKey | undefined, limit: number): ReadyRow[] {
+    const groupId = this.#w.names.knownGroup(nodeGroup);
+    if (groupId === undefined) return [];
+    const rows =
+      after === undefined ? this.#first.all(groupId, limit) : this.#after.all(groupId, after.priority, after.dueAt, after.seq, limit);
+    return rows.map((row) => ({
+      id: idFromBytes(row.id),
+      seq: row.seq,
+      type: row.type,
+      priority: row.priority,
+      dueAt: row.dueAt,
+      attempts: row.attempts,
+      retryTimes: row.retryTimes,
+      lostTimes: row.lostTimes,
+      policy: policyOf(row.policy),
+      job: row.job ?? undefined,
+    }));
+  }
+
+  load(partition: number): LoadedPartition {
+    const count = (what: 'ready' | 'waiting' | 'blocked') => new Map(this.#counts[what].all(partition).map((row) => [row.groupId, row.rows]));
+    const [ready, waiting, blocked] = [count('ready'), count('waiting'), count('blocked')];
+    const groups = this.#groups.all(partition).map(({ groupId, name }) => ({
+      nodeGroup: name,
+      waiting: (waiting.get(groupId) ?? 0) + (blocked.get(groupId) ?? 0),
+      ready: ready.get(groupId) ?? 0,
+    }));
+    return { groups, executing: this.#executing.all(partition).map(executingRow), nextDueAt: this.#w.sql.nextDue.get(partition) };
+  }
+}
+
+function executingRow(row: ExecutingData): ExecutingRow {
+  const { id, policy, nodeId, incarnation, cancelling, ...rest } = row;
+  return {
+    ...rest,
+    id: idFromBytes(id),
+    worker: { nodeId: nodeId ?? '', incarnation: incarnation ?? '' },
+    cancelling: cancelling === 1,
+    policy: policyOf(policy),
+  };
+}

@@ -1,0 +1,147 @@
+import type { Database } from 'better-sqlite3';
+
+/** The ready row of an instance by its key: group, priority, due time, seq. */
+const readyKey = 'group_id = ? AND priority = ? AND due_at = ? AND seq = ?';
+
+/** A job up to so many bytes comes with its ready row. */
+export const smallJobBytes = 4_096;
+
+/** The statements of transitions, prepared once per connection. Positional values, in the order of the text. */
+export function prepareWriterSql(db: Database) {
+  const run = (text: string) => db.prepare(text);
+  return {
+    epoch: db.prepare<[number], number>('SELECT epoch FROM ownership WHERE part = ?').pluck(),
+    lastSeq: db.prepare<[], number>('SELECT coalesce(max(seq), 0) FROM instance').pluck(),
+
+    addInstance: run(
+      `INSERT INTO instance (seq, id, group_id, task_id, type, priority, due_at, created_at, client_id, policy, answer, job)
+       VALUES (?, unhex(?, '-'), ?, ?, ?, ?, ?, ?, ?, ?, 0, ?) ON CONFLICT (id) DO NOTHING`,
+    ),
+    instanceById: db.prepare<[string], InstanceById>(
+      "SELECT seq, group_id AS groupId, answer, related_id AS related, job FROM instance WHERE id = unhex(?, '-')",
+    ),
+    seqById: db.prepare<[string], { seq: number; groupId: number; clientId: number | null }>(
+      "SELECT seq, group_id AS groupId, client_id AS clientId FROM instance WHERE id = unhex(?, '-')",
+    ),
+    answered: run('UPDATE instance SET answer = ?, related_id = ? WHERE seq = ?'),
+    removeInstance: run('DELETE FROM instance WHERE seq = ?'),
+    idOf: db.prepare<[number], Buffer>('SELECT id FROM instance WHERE seq = ?').pluck(),
+    job: db.prepare<[number], Buffer>('SELECT job FROM instance WHERE seq = ?').pluck(),
+    facts: db.prepare<[number], FactsRow>(
+      `SELECT g.part AS partition, i.group_id AS groupId, i.task_id AS taskId, i.priority, coalesce(i.client_id, 0) AS clientId,
+              coalesce(t.due_at, i.due_at) AS dueAt
+       FROM instance i JOIN node_group g USING (group_id)
+       LEFT JOIN task t ON t.group_id = i.group_id AND t.task_id = i.task_id AND t.seq = i.seq
+       WHERE i.seq = ?`,
+    ),
+    runData: db.prepare<[number], RunData>(
+      `SELECT id, type, policy, CASE WHEN length(job) <= ${smallJobBytes} THEN job END AS job FROM instance WHERE seq = ?`,
+    ),
+
+    addTask: run('INSERT INTO task (group_id, task_id, seq, due_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING'),
+    task: db.prepare<[number, string], TaskRow>(
+      'SELECT seq, due_at AS dueAt, next_seq AS nextSeq FROM task WHERE group_id = ? AND task_id = ?',
+    ),
+    setNext: run('UPDATE task SET next_seq = ? WHERE group_id = ? AND task_id = ?'),
+    setCurrent: run('UPDATE task SET seq = ?, due_at = ?, next_seq = ? WHERE group_id = ? AND task_id = ?'),
+    endTask: run('DELETE FROM task WHERE group_id = ? AND task_id = ? AND next_seq IS NULL'),
+
+    addReady: run('INSERT INTO ready (group_id, priority, due_at, seq, attempts, retry_times, lost_times) VALUES (?, ?, ?, ?, ?, ?, ?)'),
+    removeReady: run(`DELETE FROM ready WHERE ${readyKey}`),
+    readyCounts: db.prepare<[number, number, number, number], Counts>(
+      `SELECT attempts, retry_times AS retryTimes, lost_times AS lostTimes FROM ready WHERE ${readyKey}`,
+    ),
+    addWaiting: run('INSERT INTO waiting (part, due_at, seq, group_id, attempts, retry_times, lost_times) VALUES (?, ?, ?, ?, ?, ?, ?)'),
+    removeWaiting: run('DELETE FROM waiting WHERE part = ? AND due_at = ? AND seq = ?'),
+    waitingCounts: db.prepare<[number, number, number], Counts>(
+      'SELECT attempts, retry_times AS retryTimes, lost_times AS lostTimes FROM waiting WHERE part = ? AND due_at = ? AND seq = ?',
+    ),
+    dueRows: db.prepare<[number, number, number], DueRow>(
+      `SELECT due_at AS dueAt, seq, group_id AS groupId, attempts, retry_times AS retryTimes, lost_times AS lostTimes
+       FROM waiting WHERE part = ? AND due_at <= ? ORDER BY due_at, seq LIMIT ?`,
+    ),
+    nextDue: db.prepare<[number], number>('SELECT due_at FROM waiting WHERE part = ? ORDER BY due_at LIMIT 1').pluck(),
+
+    addExecuting: run(
+      `INSERT INTO executing (seq, attempt, fence, worker_id, assigned_at, cancelling, retry_times, lost_times)
+       VALUES (?, 1, ?, ?, ?, 0, 0, 0)`,
+    ),
+    execute: run(
+      `INSERT INTO executing (seq, attempt, fence, worker_id, assigned_at, cancelling, retry_times, lost_times)
+       SELECT seq, attempts + 1, ?, ?, ?, 0, retry_times, lost_times FROM ready WHERE ${readyKey} AND attempts = ?`,
+    ),
+    executing: db.prepare<[number], { attempt: number }>('SELECT attempt FROM executing WHERE seq = ?'),
+    reassign: run('UPDATE executing SET worker_id = ?, assigned_at = ? WHERE seq = ? AND attempt = ?'),
+    setCancelling: run('UPDATE executing SET cancelling = 1 WHERE seq = ?'),
+    removeExecuting: run('DELETE FROM executing WHERE seq = ?'),
+
+    endAttempt: run(
+      `INSERT INTO attempt (seq, attempt, fence, worker_id, assigned_at, started_at, ended_at, outcome, message, truncated)
+       SELECT seq, attempt, fence, worker_id, assigned_at, ?, ?, ?, ?, ? FROM executing WHERE seq = ? AND attempt = ?`,
+    ),
+    endRun: run(
+      `INSERT INTO ended (seq, state, ended_at, attempts, retry_times, lost_times, message, fence, worker_id, assigned_at, started_at, outcome, truncated)
+       SELECT seq, ?, ?, attempt, retry_times, lost_times, ?, fence, worker_id, assigned_at, ?, ?, ? FROM executing WHERE seq = ? AND attempt = ?`,
+    ),
+    endWaiting: run('INSERT INTO ended (seq, state, ended_at, attempts, retry_times, lost_times, message) VALUES (?, ?, ?, ?, ?, ?, ?)'),
+    endedState: db.prepare<[number], number>('SELECT state FROM ended WHERE seq = ?').pluck(),
+    owe: run("INSERT INTO feedback (client_id, dead, seq, deliveries, next_at, last_error) VALUES (?, 0, ?, 0, 0, '')"),
+
+    lateOnAttempt: run('UPDATE attempt SET late_outcome = ?, late_message = ? WHERE seq = ? AND attempt = ? AND late_outcome IS NULL'),
+    lateOnEnd: run(
+      'UPDATE ended SET late_outcome = ?, late_message = ? WHERE seq = ? AND attempts = ? AND worker_id IS NOT NULL AND late_outcome IS NULL',
+    ),
+    knowsAttempt: db.prepare<[{ seq: number; attempt: number }], number>(
+      `SELECT EXISTS (SELECT 1 FROM attempt WHERE seq = @seq AND attempt = @attempt)
+           OR EXISTS (SELECT 1 FROM ended WHERE seq = @seq AND attempts = @attempt AND worker_id IS NOT NULL)
+           OR EXISTS (SELECT 1 FROM executing WHERE seq = @seq AND attempt = @attempt)`,
+    ).pluck(),
+  };
+}
+
+/** The prepared statements of transitions. */
+export type WriterSql = ReturnType<typeof prepareWriterSql>;
+
+interface InstanceById {
+  seq: number;
+  groupId: number;
+  answer: number;
+  related: Buffer | null;
+  job: Buffer;
+}
+
+interface FactsRow {
+  partition: number;
+  groupId: number;
+  taskId: string;
+  priority: number;
+  clientId: number;
+  dueAt: number;
+}
+
+interface RunData {
+  id: Buffer;
+  type: string;
+  policy: string | null;
+  job: Buffer | null;
+}
+
+/** The current and the next instance of a task. */
+export interface TaskRow {
+  seq: number;
+  dueAt: number;
+  nextSeq: number | null;
+}
+
+/** What a queued instance has behind it. */
+export interface Counts {
+  attempts: number;
+  retryTimes: number;
+  lostTimes: number;
+}
+
+interface DueRow extends Counts {
+  dueAt: number;
+  seq: number;
+  groupId: number;
+}

@@ -1,0 +1,192 @@
+import type { CommitBatch, HeldEpoch, LoadedPartition, Outcome, OwnerIdentity, ReadyKey, ReadyRow, StoreIdentity } from '../../queue-store.js';
+import { systemClock } from '../../../../../shared/time/clock.js';
+import { applyBatch, applyOneByOne } from './apply-batch.js';
+import { Checkpoints } from './checkpoints.js';
+import { openForWriting, type Wanted } from './database.js';
+import { FactsCache } from './facts-cache.js';
+import { FaultPlan, type StoreFault } from './faults.js';
+import { LockWait } from './lock-wait.js';
+import { Names } from './names.js';
+import { OwnerReads } from './owner-reads.js';
+import { describeFailure, kindOf, reasonOfDriver } from './sqlite-errors.js';
+import { StoreFailure } from './store-failure.js';
+import { prepareWriterSql } from './writer-sql.js';
+import type { WriterState } from './writer-state.js';
+
+/** What the writer is started with. */
+export interface WriterOptions extends Wanted {
+  lockWaitMs: number;
+  diskReserveBytes: number;
+  faults: readonly StoreFault[];
+}
+
+/** What the writer tells unasked. */
+export type WriterNotice = { state: 'OK' | 'LOCKED' | 'FAILED'; message: string };
+
+/**
+ * The one connection that writes. Transactions are BEGIN IMMEDIATE and short. After an I/O error the file is opened
+ * anew and verified; a second one in a row, or damage, fails the store for good.
+ */
+export class Writer {
+  readonly #options: WriterOptions;
+  readonly #locks: LockWait;
+  readonly #faults: FaultPlan;
+  readonly #tell: (notice: WriterNotice) => void;
+  #open: { state: WriterState; reads: OwnerReads; checkpoints: Checkpoints; identity: StoreIdentity } | undefined;
+  #failed: StoreFailure | undefined;
+  #ioErrorsInRow = 0;
+
+  constructor(options: WriterOptions, tell: (notice: WriterNotice) => void) {
+    this.#options = options;
+    this.#tell = tell;
+    this.#faults = new FaultPlan(options.faults);
+    this.#locks = new LockWait(options.file, options.lockWaitMs, (message) =>
+      tell(message === undefined ? { state: 'OK', message: '' } : { state: 'LOCKED', message }),
+    );
+  }
+
+  open(): StoreIdentity {
+    this.#open ??= this.#connect();
+    return this.#open.identity;
+  }
+
+  commit(batch: CommitBatch): Outcome[] {
+    try {
+      return this.transact((w) => applyBatch(w, batch));
+    } catch (error) {
+      if (!(error instanceof StoreFailure) || !error.rolledBack || kindOf(error.cause) !== 'data') throw error;
+      return this.transact((w) => applyOneByOne(w, batch));
+    }
+  }
+
+  take(partitions: readonly number[], owner: OwnerIdentity): HeldEpoch[] {
+    return this.transact(({ db, facts, names }) => {
+      // Another process may have written since these were read.
+      facts.clear();
+      names.clear();
+      const raise = db.prepare<[string, string, number, number, number], number>(
+        'UPDATE ownership SET epoch = epoch + 1, node_id = ?, incarnation = ?, pid = ?, taken_at = ? WHERE part = ? RETURNING epoch',
+      );
+      return partitions.map((partition) => {
+        const epoch = raise.pluck().get(owner.nodeId, owner.incarnation, owner.pid, systemClock.now(), partition);
+        if (epoch === undefined) throw new StoreFailure('CONFIG_INVALID', `the store has no partition ${partition}`, true);
+        return { partition, epoch };
+      });
+    });
+  }
+
+  /** The epoch is raised, too: what the former owner still sends is fenced. */
+  release(held: readonly HeldEpoch[]): void {
+    this.transact(({ db }) => {
+      const release = db.prepare(
+        'UPDATE ownership SET epoch = epoch + 1, node_id = NULL, incarnation = NULL, pid = NULL WHERE part = ? AND epoch = ?',
+      );
+      for (const { partition, epoch } of held) release.run(partition, epoch);
+    });
+  }
+
+  load(partition: number): LoadedPartition {
+    return this.#read((reads) => reads.load(partition));
+  }
+
+  readReady(nodeGroup: string, after: ReadyKey | undefined, limit: number): ReadyRow[] {
+    return this.#read((reads) => reads.readReady(nodeGroup, after, limit));
+  }
+
+  /** Runs work in one transaction; throws StoreFailure. */
+  transact<T>(work: (state: WriterState) => T): T {
+    const { state } = this.#opened();
+    const { db } = state;
+    this.#locks.run(() => db.exec('BEGIN IMMEDIATE'), db);
+    this.#faults.begin();
+    let committing = false;
+    try {
+      const result = work(state);
+      this.#faults.reach('work');
+      this.#faults.reach('before-commit');
+      committing = true;
+      db.exec('COMMIT');
+      this.#faults.reach('after-commit');
+      this.#ioErrorsInRow = 0;
+      return result;
+    } catch (error) {
+      throw this.#giveUp(state, error, committing);
+    }
+  }
+
+  /** Moves what the log holds into the file, when it is time. `idle`: nothing waits. */
+  checkpoint(idle: boolean): void {
+    this.#open?.checkpoints.run(idle);
+  }
+
+  close(): void {
+    if (this.#open === undefined) return;
+    const { state, checkpoints } = this.#open;
+    this.#open = undefined;
+    checkpoints.finish();
+    state.db.close();
+  }
+
+  #connect(): NonNullable<typeof this.#open> {
+    const { db, identity } = openForWriting(this.#options, this.#locks);
+    const state: WriterState = { db, sql: prepareWriterSql(db), names: new Names(db), facts: new FactsCache(), lastSeq: 0 };
+    return { state, identity, reads: new OwnerReads(state), checkpoints: new Checkpoints(db) };
+  }
+
+  #opened(): NonNullable<typeof this.#open> {
+    if (this.#failed !== undefined) throw this.#failed;
+    if (this.#open === undefined) throw new StoreFailure('STORE_FAILED', `store ${this.#options.file} is not open`, true);
+    return this.#open;
+  }
+
+  #read<T>(work: (reads: OwnerReads) => T): T {
+    const { reads, state } = this.#opened();
+    try {
+      return work(reads);
+    } catch (error) {
+      throw this.#giveUp(state, error, false);
+    }
+  }
+
+  /** Rolls back and says what is known of the outcome. */
+  #giveUp(state: WriterState, error: unknown, committing: boolean): StoreFailure {
+    const kind = kindOf(error);
+    const rolledBack = rollback(state) && (!committing || kind === 'full' || kind === 'busy');
+    state.facts.clear();
+    state.names.clear();
+    if (error instanceof StoreFailure) return error;
+    const reason = reasonOfDriver(error);
+    const failure = new StoreFailure(reason, describeFailure(this.#options.file, error), rolledBack, error);
+    if (kind === 'io') this.#reopen(failure);
+    else if (kind === 'damaged' || kind === 'foreign') this.#fail(failure);
+    return failure;
+  }
+
+  /** After an I/O error the kernel may have dropped pages: only a file opened anew and verified is trusted, and only once. */
+  #reopen(failure: StoreFailure): void {
+    this.#ioErrorsInRow++;
+    try {
+      this.#open?.state.db.close();
+      this.#open = undefined;
+      if (this.#ioErrorsInRow > 1) throw failure;
+      this.#open = this.#connect();
+    } catch (error) {
+      this.#fail(error instanceof StoreFailure ? error : failure);
+    }
+  }
+
+  #fail(failure: StoreFailure): void {
+    this.#failed = new StoreFailure(failure.reason, `${failure.message}; the store has failed: look at the disk, then restart`, true, failure);
+    this.#tell({ state: 'FAILED', message: this.#failed.message });
+  }
+}
+
+/** Whether nothing of the open transaction can be stored any more. */
+function rollback({ db }: WriterState): boolean {
+  try {
+    if (db.inTransaction) db.exec('ROLLBACK');
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,116 @@
+import type { UntypedHandleCall } from '@grpc/grpc-js';
+import { LtsError } from '../../../shared/errors/lts-error.js';
+import type { GetClusterResponse } from '../../../shared/grpc/generated/lts/v1/GetClusterResponse.js';
+import type { GetInstanceRequest__Output } from '../../../shared/grpc/generated/lts/v1/GetInstanceRequest.js';
+import type { ListAttemptsRequest__Output } from '../../../shared/grpc/generated/lts/v1/ListAttemptsRequest.js';
+import type { ListFeedbackRequest__Output } from '../../../shared/grpc/generated/lts/v1/ListFeedbackRequest.js';
+import type { ListInstancesRequest__Output } from '../../../shared/grpc/generated/lts/v1/ListInstancesRequest.js';
+import type { ListLogsRequest__Output } from '../../../shared/grpc/generated/lts/v1/ListLogsRequest.js';
+import type { ListQueuesRequest__Output } from '../../../shared/grpc/generated/lts/v1/ListQueuesRequest.js';
+import type { ResendFeedbackRequest__Output } from '../../../shared/grpc/generated/lts/v1/ResendFeedbackRequest.js';
+import type { Handlers } from '../../../shared/grpc/handlers.js';
+import { isId } from '../../../shared/ids.js';
+import type { Clock } from '../../../shared/time/clock.js';
+import type { WorkerDirectory } from '../dispatch/worker-directory.js';
+import { explainInstance } from '../explain/explain.js';
+import type { FeedbackDelivery } from '../feedback/feedback-delivery.js';
+import type { Ownership } from '../lead/ownership.js';
+import type { InstanceState } from '../queue/instance-state.js';
+import type { OwnedGroups } from '../queue/owned-groups.js';
+import type { QueueStore } from '../queue/queue-store.js';
+import type { InstanceRow, InstanceTarget } from '../queue/status-queries.js';
+import { toJobResult } from './feedback-service.js';
+import { listNodes } from './node-list.js';
+import { toAttempt, toInstance, toLogLine, toQueue } from './status-views.js';
+
+/** What status is drawn from. */
+export interface AdminParts {
+  store: QueueStore;
+  groups: OwnedGroups;
+  directory: WorkerDirectory;
+  delivery: FeedbackDelivery;
+  ownership: Ownership;
+  clusterStatus(): Promise<GetClusterResponse>;
+  trackers(): { nodeId: string; incarnation: string; address: string }[];
+  clock: Clock;
+}
+
+type Target = Pick<GetInstanceRequest__Output, 'instance_id' | 'task_id' | 'node_group'>;
+
+/** AdminService: status for people. Reads only, apart from ResendFeedback. */
+export function adminService(handlers: Handlers, parts: AdminParts): Record<string, UntypedHandleCall> {
+  const { store, groups, directory, delivery, ownership, clock } = parts;
+  const find = (target: Target): Promise<InstanceRow> => findInstance(store, ownership, target);
+  const unary = <Req, Res>(handle: (request: Req) => Promise<Res>): UntypedHandleCall => handlers.unary<Req, Res>(handle) as UntypedHandleCall;
+  return {
+    GetInstance: unary(async (request: Target) => ({ instance: toInstance(await find(request), groups) })),
+    ListInstances: unary(async (request: ListInstancesRequest__Output) => {
+      ownership.requireAccepting();
+      const page = await store.listInstances({
+        nodeGroup: request.node_group,
+        taskId: request.task_id,
+        states: request.states.map((state) => state.replace('INSTANCE_STATE_', '') as InstanceState),
+        before: pageToken(request.page_token),
+        limit: pageSize(request.page_size, 50, 1_000),
+      });
+      return { instances: page.rows.map((row) => toInstance(row, groups)), next_page_token: page.nextBefore === undefined ? '' : String(page.nextBefore) };
+    }),
+    ListAttempts: unary(async ({ instance_id }: ListAttemptsRequest__Output) => {
+      const { id } = await find({ instance_id, task_id: '', node_group: '' });
+      return { attempts: (await store.listAttempts(id)).map(toAttempt) };
+    }),
+    ListLogs: unary(async (request: ListLogsRequest__Output) => {
+      const { id } = await find({ instance_id: request.instance_id, task_id: '', node_group: '' });
+      const page = await store.listLogs(id, request.attempt, pageToken(request.page_token) ?? 0, pageSize(request.page_size, 1_000, 10_000));
+      return { lines: page.rows.map(toLogLine), next_page_token: page.nextAfter === undefined ? '' : String(page.nextAfter) };
+    }),
+    ListQueues: unary(async ({ node_group }: ListQueuesRequest__Output) => {
+      ownership.requireAccepting();
+      const feedback = await store.countFeedback();
+      const names = new Set([...groups.groups.keys(), ...feedback.map((row) => row.submitNodeGroup), ...[...directory.all()].map((worker) => worker.group)]);
+      const wanted = [...names].filter((name) => node_group === '' || name === node_group).sort();
+      return { queues: wanted.map((name) => toQueue(name, groups, directory, feedback.find((row) => row.submitNodeGroup === name))) };
+    }),
+    ListNodes: unary(async () => ({ nodes: listNodes(parts.trackers(), directory, delivery) })),
+    GetCluster: unary(() => parts.clusterStatus()),
+    ExplainInstance: unary(async (request: Target) => {
+      const row = await find(request);
+      return explainInstance(store, row, directory.ofGroup(row.nodeGroup), clock.now());
+    }),
+    ListFeedback: unary(async (request: ListFeedbackRequest__Output) => {
+      ownership.requireAccepting();
+      const rows = await store.listFeedback(request.submit_node_group, request.dead_only, pageSize(request.page_size, 100, 1_000));
+      return { entries: rows.map((row) => ({ result: toJobResult(row), dead: row.dead, next_at: row.nextAt, last_error: row.lastError })) };
+    }),
+    ResendFeedback: unary(async ({ feedback_ids, submit_node_group }: ResendFeedbackRequest__Output) => {
+      ownership.requireAccepting();
+      if (feedback_ids.length === 0 && submit_node_group === '') throw new LtsError('INVALID_ARGUMENT', 'neither feedback_ids nor submit_node_group is given; name one');
+      const resent = await store.resendFeedback(feedback_ids.filter(isId), submit_node_group, clock.now());
+      delivery.sweep();
+      return { resent };
+    }),
+  };
+}
+
+async function findInstance(store: QueueStore, ownership: Ownership, { instance_id, task_id, node_group }: Target): Promise<InstanceRow> {
+  ownership.requireAccepting();
+  if (instance_id !== '' && !isId(instance_id)) throw new LtsError('INVALID_ARGUMENT', `instance_id is ${JSON.stringify(instance_id.slice(0, 64))}; use the UUIDv7 that submit gave`);
+  if (instance_id === '' && (task_id === '' || node_group === '')) throw new LtsError('INVALID_ARGUMENT', 'give instance_id, or task_id and node_group');
+  const target: InstanceTarget = instance_id === '' ? { taskId: task_id, nodeGroup: node_group } : { id: instance_id };
+  const row = await store.findInstance(target);
+  if (row !== undefined) return row;
+  const named = instance_id === '' ? `task ${task_id} of group ${node_group}` : `instance ${instance_id}`;
+  throw new LtsError('INSTANCE_NOT_FOUND', `there is no ${named}; check the id, or it is older than the retention`);
+}
+
+function pageSize(asked: number, usual: number, most: number): number {
+  if (asked < 0 || asked > most) throw new LtsError('INVALID_ARGUMENT', `page_size is ${asked}; use 1 to ${most}, or 0 for ${usual}`);
+  return asked === 0 ? usual : asked;
+}
+
+function pageToken(token: string): number | undefined {
+  if (token === '') return undefined;
+  const value = Number(token);
+  if (!/^\d{1,16}$/.test(token) || !Number.isSafeInteger(value)) throw new LtsError('INVALID_ARGUMENT', `page_token is ${JSON.stringify(token.slice(0, 40))}; use next_page_token of the page before`);
+  return value;
+}

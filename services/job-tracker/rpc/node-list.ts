@@ -1,0 +1,48 @@
+import type { Node } from '../../../shared/grpc/generated/lts/v1/Node.js';
+import type { Worker } from '../dispatch/worker.js';
+import type { WorkerDirectory } from '../dispatch/worker-directory.js';
+import type { FeedbackDelivery } from '../feedback/feedback-delivery.js';
+
+/** From here on a worker whose running thread does not answer is shown as BLOCKED. */
+const blockedFromMs = 1_000;
+
+/** Trackers, workers and receivers that this tracker knows. */
+export function listNodes(trackers: readonly { nodeId: string; incarnation: string; address: string }[], directory: WorkerDirectory, delivery: FeedbackDelivery): Node[] {
+  return [
+    ...trackers.map(({ nodeId, incarnation, address }): Node => ({ kind: 'NODE_KIND_JOB_TRACKER', node_id: nodeId, incarnation, address, state: 'NODE_STATE_ONLINE' })),
+    ...[...directory.all()].map(toNode),
+    ...delivery.receivers().map(
+      (receiver): Node => ({
+        kind: 'NODE_KIND_JOB_CLIENT',
+        node_id: receiver.clientId,
+        node_group: receiver.submitNodeGroup,
+        address: receiver.address,
+        state: 'NODE_STATE_ONLINE',
+        running: receiver.inFlight.size,
+        since: receiver.since,
+      }),
+    ),
+  ];
+}
+
+function toNode(worker: Worker): Node {
+  return {
+    kind: 'NODE_KIND_TASK_TRACKER',
+    node_id: worker.identity.nodeId,
+    node_group: worker.group,
+    incarnation: worker.identity.incarnation,
+    address: worker.info.address,
+    state: stateOf(worker),
+    work_threads: worker.info.workThreads,
+    running: worker.executions.size,
+    since: worker.since,
+    version: worker.info.version,
+    pid: worker.info.pid,
+    host: worker.info.host,
+  };
+}
+
+function stateOf(worker: Worker): NonNullable<Node['state']> {
+  if (worker.session === undefined) return 'NODE_STATE_LOST';
+  return worker.session.blockedMs >= blockedFromMs ? 'NODE_STATE_BLOCKED' : 'NODE_STATE_ONLINE';
+}

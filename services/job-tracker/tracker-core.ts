@@ -1,0 +1,217 @@
+import type { GetClusterResponse } from '../../shared/grpc/generated/lts/v1/GetClusterResponse.js';
+import type { Logger } from '../../shared/log/logger.js';
+import { isGood, type Member, type Registry } from '../../shared/registry/registry.js';
+import type { Clock, Timer } from '../../shared/time/clock.js';
+import { Admission } from './admit/admission.js';
+import { Cancellation } from './admit/cancellation.js';
+import { AttemptSettlement } from './complete/settle-attempt.js';
+import { LogIntake } from './complete/take-logs.js';
+import { ResultIntake } from './complete/take-results.js';
+import type { JobTrackerConfig } from './config.js';
+import { Dispatcher } from './dispatch/dispatcher.js';
+import { heartbeat } from './dispatch/heartbeat.js';
+import { WorkerDirectory } from './dispatch/worker-directory.js';
+import { FeedbackDelivery } from './feedback/feedback-delivery.js';
+import { ClusterView } from './lead/cluster-view.js';
+import { Lead } from './lead/lead.js';
+import { Ownership } from './lead/ownership.js';
+import { CommitPipeline } from './queue/commit-pipeline.js';
+import { OwnedGroups } from './queue/owned-groups.js';
+import type { QueueStore } from './queue/queue-store.js';
+import { LostAttempts } from './recover/lost-attempts.js';
+import { Retention } from './recover/retention.js';
+import type { AdminParts } from './rpc/admin-service.js';
+import { DueTimer } from './schedule/due-timer.js';
+
+/** Ports and settings of a tracker. */
+export interface TrackerParts {
+  config: Pick<JobTrackerConfig, 'cluster' | 'partitions' | 'grace' | 'pingInterval' | 'backlogLimit' | 'readyInMemory' | 'retention'>;
+  store: QueueStore;
+  registry: Registry;
+  incarnation: string;
+  clock: Clock;
+  log: Logger;
+}
+
+const tickMs = 1_000;
+const retentionRoundMs = 60_000;
+const askAgainMs = 2_000;
+
+/** The whole tracker apart from its server: it runs on ports alone, so that a simulation can run it as well. */
+export class TrackerCore {
+  readonly groups: OwnedGroups;
+  readonly directory: WorkerDirectory;
+  readonly delivery: FeedbackDelivery;
+  readonly ownership: Ownership;
+  readonly admission: Admission;
+  readonly cancellation: Cancellation;
+  readonly results: ResultIntake;
+  readonly logs: LogIntake;
+  readonly view = new ClusterView();
+  readonly #parts: TrackerParts;
+  readonly #pipeline: CommitPipeline;
+  readonly #dispatcher: Dispatcher;
+  readonly #dueTimer: DueTimer;
+  readonly #lost: LostAttempts;
+  readonly #retention: Retention;
+  readonly #timers: Timer[] = [];
+  readonly #servingListeners: ((serving: boolean) => void)[] = [];
+  #member: Member | undefined;
+  #lead: Lead | undefined;
+  #stopped = false;
+
+  constructor(parts: TrackerParts) {
+    const { config, store, clock, log, incarnation } = parts;
+    this.#parts = parts;
+    this.groups = new OwnedGroups(config.readyInMemory);
+    const identity = { incarnation, pid: process.pid };
+    this.ownership = new Ownership(store, this.groups, identity, (partition) => this.view.ownerOf(partition), this.#ownershipEvents(), clock, log);
+    this.#pipeline = new CommitPipeline(store, {
+      epochOf: (partition) => this.ownership.epochOf(partition),
+      onUnknown: (partitions, error) => this.ownership.reload(partitions, error),
+      onFenced: (partitions) => this.ownership.fenced(partitions),
+      onCommitted: () => this.directory.flush(),
+    });
+    this.directory = new WorkerDirectory(
+      this.groups,
+      {
+        slotsChanged: (name) => this.#dispatch(name),
+        lost: (execution) => this.#lost.lost(execution),
+        unstarted: (execution) => this.#lost.unstarted(execution),
+      },
+      { trackerId: () => this.#member?.nodeId ?? '', storeId: () => this.ownership.storeId, graceMs: config.grace, pingIntervalMs: config.pingInterval },
+      clock,
+      log,
+    );
+    this.delivery = new FeedbackDelivery(store, clock, log);
+    this.#dispatcher = new Dispatcher(this.groups, this.directory, this.#pipeline, store, clock);
+    this.#dueTimer = new DueTimer(this.groups, this.#pipeline, this.#dispatcher, clock);
+    const shared = { groups: this.groups, pipeline: this.#pipeline, dispatcher: this.#dispatcher, dueTimer: this.#dueTimer, clock };
+    const settlement = new AttemptSettlement({ ...shared, workers: this.directory, feedback: this.delivery });
+    this.admission = new Admission({ ...shared, ownership: this.ownership, settings: { backlogLimit: config.backlogLimit, retentionMs: config.retention } });
+    this.cancellation = new Cancellation(this.ownership, this.#pipeline, settlement, clock);
+    this.#lost = new LostAttempts(this.groups, settlement, this.directory, clock, log);
+    this.results = new ResultIntake(this.groups, this.#pipeline, settlement, (session) => this.directory.touched(session), log);
+    this.logs = new LogIntake(store, (session) => this.directory.touched(session), log);
+    this.#retention = new Retention(store, config.retention, clock, log);
+  }
+
+  /** Stands in the election as this member. */
+  start(member: Member): void {
+    const { registry, config, clock, log } = this.#parts;
+    this.#member = member;
+    this.ownership.standAs(member.nodeId);
+    this.#lead = new Lead(registry, { assigned: (partitions) => this.ownership.assign(partitions) }, { member, partitions: config.partitions }, this.view, clock, log);
+    this.#lead.start();
+    this.#every(config.pingInterval, () => heartbeat(this.directory, config.pingInterval, clock));
+    this.#every(tickMs, () => this.#tick());
+    this.#every(retentionRoundMs, () => {
+      if (this.ownership.serving) void this.#retention.round();
+    });
+  }
+
+  /** Calls at each change of whether this node may accept work. */
+  onServing(listener: (serving: boolean) => void): void {
+    this.#servingListeners.push(listener);
+    listener(this.ownership.serving);
+  }
+
+  /** Planned leave, first part: nothing is admitted or dispatched any more. */
+  stopTaking(): void {
+    this.ownership.drain();
+    this.#dispatcher.stop();
+    for (const { session } of this.directory.all()) session?.drain('');
+  }
+
+  /** What was on its way is in the store. */
+  flushed(): Promise<void> {
+    return this.#pipeline.idle();
+  }
+
+  /** Planned leave, last part: the partitions are free for others. */
+  async leave(): Promise<void> {
+    this.#stopped = true;
+    for (const timer of this.#timers) timer.cancel();
+    await this.ownership.release();
+    this.delivery.dropAll(this.ownership.notOwner(''));
+    await this.#lead?.leave();
+  }
+
+  /** Map, ownership, store and registry as they are now. */
+  async clusterStatus(): Promise<GetClusterResponse> {
+    const { store, registry, config } = this.#parts;
+    const health = await store.health();
+    const trouble = this.ownership.trouble;
+    const storeState = trouble?.reason === 'STORE_LOCKED' ? 'LOCKED' : health.state;
+    return {
+      cluster: config.cluster,
+      map: this.view.map,
+      node_id: this.#member?.nodeId ?? '',
+      owned: [...this.groups.partitions.values()].map(({ partition, epoch }) => ({ partition, epoch })),
+      registry: registry.state,
+      store: storeState,
+      store_message: trouble?.message ?? health.message,
+      store_id: this.ownership.storeId,
+      degraded: !isGood(registry.state) || trouble !== undefined || health.state === 'FAILED' || health.state === 'LOCKED',
+    };
+  }
+
+  /** What status is drawn from. */
+  get status(): Omit<AdminParts, 'ownership' | 'clock'> {
+    return {
+      store: this.#parts.store,
+      groups: this.groups,
+      directory: this.directory,
+      delivery: this.delivery,
+      clusterStatus: () => this.clusterStatus(),
+      trackers: () => this.view.assignment?.trackers ?? [],
+    };
+  }
+
+  #ownershipEvents(): { adopted(partition: number): void; dropped(partitions: readonly number[]): void; fenced(): void } {
+    return {
+      adopted: (partition) => {
+        this.directory.adopted(partition);
+        this.#dueTimer.arm();
+        for (const group of this.groups.groups.values()) if (group.partition === partition) this.#dispatcher.dispatch(group);
+        this.#told();
+      },
+      dropped: () => {
+        this.directory.dropped((group) => this.groups.partitions.has(this.groups.partitionOf(group)), (group) => this.ownership.notOwner(group));
+        if (this.groups.partitions.size === 0) this.delivery.dropAll(this.ownership.notOwner(''));
+        this.#told();
+      },
+      fenced: () => {
+        this.#parts.clock.after(askAgainMs, () => this.ownership.assign(this.#lead?.assigned() ?? []), { unref: true });
+      },
+    };
+  }
+
+  #dispatch(name: string): void {
+    const group = this.groups.groups.get(name);
+    if (group !== undefined) this.#dispatcher.dispatch(group);
+  }
+
+  #tick(): void {
+    void this.ownership.checkEpochs();
+    this.#lost.sweep();
+    this.delivery.sweep();
+    this.#dueTimer.arm();
+  }
+
+  #told(): void {
+    for (const listener of this.#servingListeners) listener(this.ownership.serving);
+  }
+
+  #every(periodMs: number, action: () => void): void {
+    const index = this.#timers.length;
+    const arm = (): void => {
+      if (this.#stopped) return;
+      this.#timers[index] = this.#parts.clock.after(periodMs, () => {
+        action();
+        arm();
+      }, { unref: true });
+    };
+    arm();
+  }
+}
