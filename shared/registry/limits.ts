@@ -43,3 +43,9 @@ export function checkDocumentSize(path: string, data: Uint8Array): void {
   if (data.byteLength > maxDocumentBytes)
     throw new LtsError('INVALID_ARGUMENT', `document ${path} would have ${data.byteLength} bytes: at most ${maxDocumentBytes}`);
 }
+
+/** INVALID_ARGUMENT for a version that no document ever has. */
+export function checkExpected(path: string, expected: number | 'create'): void {
+  if (expected !== 'create' && (!Number.isInteger(expected) || expected < 1))
+    throw new LtsError('INVALID_ARGUMENT', `document ${path} cannot have version ${expected}: versions begin at 1`);
+}

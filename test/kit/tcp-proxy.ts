@@ -20,6 +20,8 @@ export class TcpProxy {
   #delayMs = 0;
   #swallow: { direction: Direction; when: (bytes: Buffer) => boolean } | undefined;
   #cutAfter: { direction: Direction; left: number } | undefined;
+  /** Is shown every piece before any fault happens to it. */
+  tap: ((direction: Direction, bytes: Buffer) => void) | undefined;
   /** Connections taken so far. */
   accepted = 0;
 
@@ -128,6 +130,7 @@ export class TcpProxy {
 
   #pass(pair: Pair, direction: Direction, bytes: Buffer): void {
     if (this.#mode === 'blackhole') return;
+    this.tap?.(direction, bytes);
     if (this.#delayMs > 0) return void setTimeout(() => this.#write(pair, direction, bytes), this.#delayMs);
     this.#write(pair, direction, bytes);
   }

@@ -32,20 +32,37 @@ export interface ZooKeeperServerOptions {
 export class ZooKeeperServer {
   readonly port: number;
   readonly #folder: string;
+  /** Its number in its ensemble. */
+  readonly #id: number | undefined;
   #process: ChildProcess | undefined;
   #output = '';
 
-  private constructor(port: number, folder: string) {
+  private constructor(port: number, folder: string, id: number | undefined) {
     this.port = port;
     this.#folder = folder;
+    this.#id = id;
   }
 
   /** Starts one and waits until it serves. */
   static async start(options: ZooKeeperServerOptions = {}): Promise<ZooKeeperServer> {
+    const server = await ZooKeeperServer.#prepare(await freePort(), options);
+    await server.restart();
+    return server;
+  }
+
+  /** Starts several that form one ensemble and waits until they serve. */
+  static async startEnsemble(count: number, options: ZooKeeperServerOptions = {}): Promise<ZooKeeperServer[]> {
+    const peers: string[] = ['initLimit=20', 'syncLimit=8'];
+    for (let id = 1; id <= count; id++) peers.push(`server.${id}=127.0.0.1:${await freePort()}:${await freePort()}`);
+    const servers: ZooKeeperServer[] = [];
+    for (let id = 1; id <= count; id++) servers.push(await ZooKeeperServer.#prepare(await freePort(), options, peers, id));
+    await Promise.all(servers.map((server) => server.restart()));
+    return servers;
+  }
+
+  static async #prepare(port: number, options: ZooKeeperServerOptions, peers: string[] = [], id?: number): Promise<ZooKeeperServer> {
     zookeeperAvailable(true);
     const folder = await mkdtemp(join(tmpdir(), 'lts-zookeeper-'));
-    const port = await freePort();
-    await mkdir(join(folder, 'data'));
     const lines = [
       `tickTime=${options.tickMs ?? 250}`,
       `dataDir=${join(folder, 'data')}`,
@@ -54,11 +71,10 @@ export class ZooKeeperServer {
       'admin.enableServer=false',
       '4lw.commands.whitelist=',
       'maxClientCnxns=0',
+      ...peers,
     ];
     await writeFile(join(folder, 'zoo.cfg'), `${lines.join('\n')}\n`);
-    const server = new ZooKeeperServer(port, folder);
-    await server.restart();
-    return server;
+    return new ZooKeeperServer(port, folder, id);
   }
 
   get connect(): string {
@@ -73,11 +89,16 @@ export class ZooKeeperServer {
   /** Starts the process on the same port with the same data, when it does not run. */
   async restart(): Promise<void> {
     if (this.#process !== undefined) return;
+    await mkdir(join(this.#folder, 'data'), { recursive: true });
+    if (this.#id !== undefined) await writeFile(join(this.#folder, 'data', 'myid'), `${this.#id}`);
     const flags = ['-Xmx128m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-XX:-UsePerfData', '-Dzookeeper.jmx.log4j.disable=true', '-Dzookeeper.forceSync=no'];
     const child = spawn('java', [...flags, '-cp', jar, 'org.apache.zookeeper.server.quorum.QuorumPeerMain', join(this.#folder, 'zoo.cfg')], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.#process = child;
+    const atExit = (): void => void child.kill('SIGKILL');
+    process.once('exit', atExit);
+    child.once('exit', () => process.off('exit', atExit));
     const keep = (text: Buffer): void => {
       this.#output = (this.#output + text.toString()).slice(-4_000);
     };
@@ -113,6 +134,11 @@ export class ZooKeeperServer {
     const gone = new Promise((resolve) => child.once('exit', resolve));
     child.kill('SIGKILL');
     await gone;
+  }
+
+  /** Removes its data while it does not run. */
+  async wipe(): Promise<void> {
+    await rm(join(this.#folder, 'data'), { recursive: true, force: true });
   }
 
   /** Ends it and removes its data. */

@@ -1,5 +1,5 @@
 import { LtsError } from '../../errors/lts-error.js';
-import { checkDocumentSize } from '../limits.js';
+import { checkDocumentSize, checkExpected } from '../limits.js';
 import type { DocumentValue, RegistryDocument, Subscription } from '../registry.js';
 import type { LocalRegistryHub } from './local-hub.js';
 
@@ -25,6 +25,7 @@ export class LocalDocument implements RegistryDocument {
 
   async write(data: Uint8Array, expected: number | 'create'): Promise<number> {
     checkDocumentSize(this.path, data);
+    checkExpected(this.path, expected);
     this.#requireGood();
     const current = this.#hub.document(this.path)?.version ?? 'create';
     if (current !== expected) throw new LtsError('VERSION_CONFLICT', `document ${this.path} has version ${current}, expected ${expected}: read again`);

@@ -11,7 +11,7 @@ export interface LocalEntry {
   enter(): void;
   /** The session does not answer: what is there stays there, but may not be relied on. */
   pause(): void;
-  /** The session has ended: all of it is gone. */
+  /** The session has ended: all of it is gone. Also what follows a close, as soon as the session answers. */
   leave(): void;
 }
 
@@ -23,6 +23,7 @@ export class LocalRegistration implements Registration, LocalEntry {
   readonly #ready = new FirstTime();
   #registered = false;
   #closed = false;
+  #away = false;
 
   constructor(hub: LocalRegistryHub, member: Member, onClose: () => void) {
     this.#hub = hub;
@@ -39,24 +40,27 @@ export class LocalRegistration implements Registration, LocalEntry {
   }
 
   enter(): void {
-    if (this.#closed) return;
+    this.#away = false;
+    if (this.#closed) return this.leave();
     if (!this.#registered) this.#hub.putMember(this, this.member);
     this.#registered = true;
     this.#ready.happened();
   }
 
-  pause(): void {}
+  pause(): void {
+    this.#away = true;
+  }
 
   leave(): void {
     this.#hub.removeMember(this);
     this.#registered = false;
+    if (this.#closed) this.#onClose();
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    this.leave();
     this.#ready.never(new LtsError('CANCELLED', `registration of ${this.member.nodeId} was closed`));
-    this.#onClose();
+    if (!this.#away) this.leave();
   }
 }
 
@@ -70,6 +74,7 @@ export class LocalElection implements Election, LocalEntry {
   #sequence: number | undefined;
   #leading = false;
   #closed = false;
+  #away = false;
 
   constructor(hub: LocalRegistryHub, name: string, candidateId: string, log: Logger, onClose: () => void) {
     this.#hub = hub;
@@ -94,12 +99,14 @@ export class LocalElection implements Election, LocalEntry {
   }
 
   enter(): void {
-    if (this.#closed) return;
+    this.#away = false;
+    if (this.#closed) return this.leave();
     if (this.#sequence === undefined) this.#sequence = this.#hub.enqueue(this.name, this, this.candidateId).sequence;
     this.#set(this.#hub.queue(this.name)[0]?.owner === this);
   }
 
   pause(): void {
+    this.#away = true;
     this.#set(false);
   }
 
@@ -107,12 +114,13 @@ export class LocalElection implements Election, LocalEntry {
     this.#hub.dequeue(this.name, this);
     this.#sequence = undefined;
     this.#set(false);
+    if (this.#closed) this.#onClose();
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    this.leave();
-    this.#onClose();
+    this.#set(false);
+    if (!this.#away) this.leave();
   }
 
   #set(leading: boolean): void {

@@ -70,6 +70,8 @@ export class LocalRegistry implements Registry, LocalSession {
 
   async close(): Promise<void> {
     for (const entry of this.#entries) await entry.close();
+    // The end of the session takes along what could not leave by itself.
+    for (const entry of this.#entries) entry.leave();
     this.#unwatch();
     this.#looks.clear();
     this.#set('CLOSED');

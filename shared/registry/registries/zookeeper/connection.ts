@@ -142,7 +142,7 @@ export class Connection {
     return this.#call(`create ${path}`, (client, done) =>
       client
         .transaction()
-        .create(path, data, CreateMode.PERSISTENT)
+        .create(path, nothing, CreateMode.PERSISTENT)
         .setData(path, data, -1)
         .commit((error) => done(error, undefined)),
     );

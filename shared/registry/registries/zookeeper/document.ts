@@ -1,5 +1,5 @@
 import { LtsError } from '../../../errors/lts-error.js';
-import { checkDocumentSize, maxDocumentBytes } from '../../limits.js';
+import { checkDocumentSize, checkExpected, maxDocumentBytes } from '../../limits.js';
 import type { DocumentValue, RegistryDocument, Subscription } from '../../registry.js';
 import type { Connection } from './connection.js';
 import { ensurePath, parentOf } from './layout.js';
@@ -34,11 +34,11 @@ export class ZooKeeperDocument implements RegistryDocument {
 
   async write(data: Uint8Array, expected: number | 'create'): Promise<number> {
     checkDocumentSize(this.path, data);
+    checkExpected(this.path, expected);
     const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
     const connection = this.#context.session.require();
     try {
       if (expected === 'create') return await this.#create(connection, bytes);
-      if (!Number.isInteger(expected) || expected < 1) throw new LtsError('INVALID_ARGUMENT', `version ${expected} cannot be expected: versions begin at 1`);
       return (await connection.set(this.#node, bytes, expected)).version;
     } catch (error) {
       if (codeOf(error) === 'NODE_EXISTS' || codeOf(error) === 'BAD_VERSION' || codeOf(error) === 'NO_NODE')

@@ -195,7 +195,11 @@ export class Session {
     this.#set('SUSPENDED');
     const leftMs = this.#aliveAt + this.#sessionMs - this.#clock.monotonic();
     this.#lostTimer?.cancel();
-    this.#lostTimer = this.#clock.after(leftMs, () => this.#lose(`nothing was heard for ${this.#sessionMs} ms`));
+    this.#lostTimer = this.#clock.after(leftMs, () => {
+      // A server with wiped or restored data refuses everyone who has seen more than it has.
+      if (this.#key !== undefined) this.#key.zxid = 0n;
+      this.#lose(`nothing was heard for ${this.#sessionMs} ms`);
+    });
   }
 
   #endSession(cause: string): void {

@@ -33,6 +33,7 @@ const codes = new Map<number, ZkCode>([
 /** The failure behind an error code of the server. */
 export function fromServerCode(what: string, code: number | undefined, cause: unknown): ZkError {
   const known = code === undefined ? undefined : codes.get(code);
+  if (known === 'UNKNOWN') return new ZkError(known, `${what}: outcome unknown: the connection ended`, { cause });
   return new ZkError(known ?? 'REFUSED', `${what}: ${known ?? 'ZooKeeper refused it'} (code ${code ?? 'none'})`, { cause });
 }
 
