@@ -20,7 +20,10 @@ export const limits = {
 } as const;
 
 function refuse(field: string, value: unknown, rule: string): never {
-  const shown = typeof value === 'string' ? JSON.stringify(value.length > 100 ? `${value.slice(0, 100)}…` : value) : String(value);
+  refuseAs(field, typeof value === 'string' ? JSON.stringify(value.length > 100 ? `${value.slice(0, 100)}…` : value) : String(value), rule);
+}
+
+function refuseAs(field: string, shown: string, rule: string): never {
   throw new LtsError('INVALID_ARGUMENT', `${field} is ${shown}; ${rule}`);
 }
 
@@ -32,7 +35,7 @@ export function checkJob(job: Job__Output, now: number, retentionMs: number): vo
   if (job.submit_node_group !== '' && !limits.groupPattern.test(job.submit_node_group)) refuse('submit_node_group', job.submit_node_group, 'use 1 to 64 of A-Z a-z 0-9 . _ : -');
   checkText('type', job.type);
   checkText('content_type', job.content_type);
-  if (job.payload.length > limits.payloadBytes) refuse('payload', `${job.payload.length} bytes long`, 'at most 1 MiB; store it elsewhere and submit where it lies');
+  if (job.payload.length > limits.payloadBytes) refuseAs('payload', `${job.payload.length} bytes long`, 'at most 1 MiB; store it elsewhere and submit where it lies');
   checkParams(job.ext_params);
   checkNumber('trigger_time', job.trigger_time, 0, Number.MAX_SAFE_INTEGER, 'milliseconds since 1970 UTC');
   checkNumber('max_retry_times', job.max_retry_times, 0, limits.retries, 'times');
@@ -50,7 +53,7 @@ function checkText(field: string, value: string): void {
 
 function checkParams(params: Record<string, string>): void {
   const names = Object.keys(params);
-  if (names.length > limits.params) refuse('ext_params', `${names.length} entries`, `at most ${limits.params}; put more into the payload`);
+  if (names.length > limits.params) refuseAs('ext_params', `${names.length} entries`, `at most ${limits.params}; put more into the payload`);
   for (const name of names) {
     if (Buffer.byteLength(name) > limits.paramKeyBytes) refuse('ext_params key', name, `at most ${limits.paramKeyBytes} bytes`);
     if (Buffer.byteLength(params[name] ?? '') > limits.paramValueBytes) refuse(`ext_params[${name}]`, params[name], `at most ${limits.paramValueBytes} bytes`);
@@ -66,7 +69,7 @@ function checkRetry(policy: RetryPolicy__Output): void {
   checkNumber('retry_policy.delay', policy.delay, 0, limits.longestMs, 'milliseconds');
   checkNumber('retry_policy.max_delay', policy.max_delay, 0, limits.longestMs, 'milliseconds');
   const count = policy.delays.length;
-  if (policy.law === 'RETRY_LAW_LIST' && (count === 0 || count > limits.retryDelays)) refuse('retry_policy.delays', `${count} entries`, `give 1 to ${limits.retryDelays}`);
+  if (policy.law === 'RETRY_LAW_LIST' && (count === 0 || count > limits.retryDelays)) refuseAs('retry_policy.delays', `${count} entries`, `give 1 to ${limits.retryDelays}`);
   for (const delay of policy.delays) checkNumber('retry_policy.delays', delay, 0, limits.longestMs, 'milliseconds');
 }
 

@@ -195,7 +195,7 @@ export class WorkerDirectory {
       earlier.session = undefined;
       earlier.confirmed = false;
       if (earlier.grace === undefined) this.#startGrace(earlier);
-      for (const execution of [...earlier.executions]) {
+      for (const execution of earlier.executions) {
         if (!execution.finishing && listed.get(execution.id)?.attempt !== execution.attempt) this.#events.lost(execution);
       }
     }
