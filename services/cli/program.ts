@@ -54,17 +54,25 @@ function addClientCommand(parent: Command, row: ClientCommand, otherKeys: readon
     made.addArgument(new Argument(spec.required ? `<${name}>` : `[${name}]`, spec.description));
   }
   addOptions(made, { fields: row.options, checks: [] });
-  addOptions(made, clientSettings, { output: '-o' });
+  addOptions(made, clientSettings, { short: { output: '-o' } });
   const examples = row.examples.map((example) => `  ${example}\n`).join('');
   const ends: ExitName[] = ['ok', 'failed', 'usage', ...row.exits, 'refused', 'unavailable', 'timeout'];
   made.addHelpText('after', `${examples === '' ? '' : `\nExamples:\n${examples}`}\nExit codes:\n${exitTable(ends)}`);
   made.action(async () => end(exitCodes[await runClient(row, made, otherKeys)].code));
 }
 
-/** The options of a command from its settings: flags, allowed forms and defaults. */
-function addOptions(made: Command, settings: AnySettings, short: Readonly<Record<string, string>> = {}): void {
+interface OptionForm {
+  /** One-letter flags by key. */
+  short?: Readonly<Record<string, string>>;
+  /** Whether a switch may have a value (--reflection false); not where arguments may follow it. */
+  switchValues?: boolean;
+}
+
+/** The options of a command from its settings: flags, the word for the value, defaults. */
+function addOptions(made: Command, settings: AnySettings, { short = {}, switchValues = false }: OptionForm = {}): void {
   for (const setting of describeSettings(settings)) {
-    const flags = `${short[setting.key] === undefined ? '' : `${short[setting.key]}, `}${setting.flag}${setting.isSwitch ? '' : ` <${setting.word}>`}`;
+    const value = !setting.isSwitch ? ` <${setting.word}>` : switchValues ? ` [${setting.word}]` : '';
+    const flags = `${short[setting.key] === undefined ? '' : `${short[setting.key]}, `}${setting.flag}${value}`;
     const hasDefault = setting.default !== undefined && setting.default !== '' && !setting.isSwitch;
     const option = new Option(flags, `${setting.description}${hasDefault ? ` (default ${setting.default})` : ''}`);
     if (setting.isList) option.argParser<string[]>((value, before) => [...(before ?? []), value]);
@@ -122,7 +130,7 @@ function addService(program: Command, service: ServiceCommand, otherKeys: readon
 
 function addServiceOptions(made: Command, service: ServiceCommand): void {
   made.option('--config <file>', 'Settings from a YAML or JSON file; keys are those of `lts config`; LTS_CONFIG.');
-  addOptions(made, service.settings);
+  addOptions(made, service.settings, { switchValues: true });
   addOptions(made, processSettings);
 }
 

@@ -100,6 +100,8 @@ describe('loadSettings', () => {
 
   it('refuses to serve other machines unless told to', () => {
     expect(problemsOf({ flags: { group: 'g', listen: '0.0.0.0:7401' }, env: {} })).toEqual([expect.stringContaining('--insecure')]);
+    expect(problemsOf({ flags: { listen: '0.0.0.0:7401' }, env: {} })).toHaveLength(2);
+    expect(problemsOf({ flags: { group: 'g', listen: 'x' }, env: {} })).toHaveLength(1);
     expect(problemsOf({ flags: { group: 'g', listen: '0.0.0.0:7401', insecure: true }, env: {} })).toEqual([]);
   });
 

@@ -49,7 +49,7 @@ export function loadSettings<F extends SettingFields>(settings: Settings<F>, sou
     if (result.success) values[key] = result.data;
     else problems.push(`${key}: ${shown(field, given.raw)} (${given.source}) is not ${field.schema.form}`);
   }
-  if (problems.length === 0) runChecks(settings, values as ValuesOf<F>, problems);
+  runChecks(settings, values as ValuesOf<F>, problems);
   if (problems.length > 0) throw new LtsError('CONFIG_INVALID', problems.join('\n'));
   return { values: Object.freeze(values) as ValuesOf<F>, sources: origins };
 }
@@ -98,13 +98,15 @@ function shown(field: SettingField, raw: unknown): string {
   return field.schema.secret ? '(secret)' : JSON.stringify(raw);
 }
 
+/** With bad values left out a check may stumble: then it has nothing to say. */
 function runChecks<F extends SettingFields>(settings: Settings<F>, values: ValuesOf<F>, problems: string[]): void {
+  const isWhole = problems.length === 0;
   for (const check of settings.checks) {
     try {
       check(values);
     } catch (error) {
-      if (!(error instanceof LtsError)) throw error;
-      problems.push(error.message);
+      if (error instanceof LtsError) problems.push(error.message);
+      else if (isWhole) throw error;
     }
   }
 }
