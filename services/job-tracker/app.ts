@@ -52,10 +52,9 @@ export async function startJobTracker(config: JobTrackerConfig, { log, registry:
   });
   const server = createServer();
   const incarnation = newId();
-  const port = config.listen.port === 0 ? 0 : config.listen.port;
   const core = new TrackerCore({ config, store, registry, incarnation, clock, log });
   const health = serve(server, core, config, log);
-  const bound = await listen(server, config.listen.host, port);
+  const bound = await listen(server, config.listen.host, config.listen.port);
   const address = formatAddress({ host: config.listen.host, port: bound });
   registry.start().catch((error: unknown) => log.warn('registry.failed', { operation: 'start', error }));
   core.start({
@@ -71,7 +70,6 @@ export async function startJobTracker(config: JobTrackerConfig, { log, registry:
   return {
     address,
     drain: async () => {
-      log.info('process.draining');
       health.setServing(false);
       core.stopTaking();
       await withDeadline(core.flushed(), flushWithinMs, 'flushing what was admitted', clock).catch((error: unknown) => log.warn('store.failed', { operation: 'flush', error }));
@@ -80,7 +78,6 @@ export async function startJobTracker(config: JobTrackerConfig, { log, registry:
       await registry.close();
       await store.close();
       lock?.release();
-      log.info('process.stopped');
     },
   };
 }
