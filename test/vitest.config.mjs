@@ -9,7 +9,7 @@ export default defineConfig({
   test: {
     maxWorkers: 2,
     projects: [
-      suite('unit', ['services/**/*.test.js', 'shared/**/*.test.js', 'test/kit/**/*.test.js', 'test/rules/**/*.test.js']),
+      suite('unit', ['services/**/*.test.js', 'shared/**/*.test.js', 'test/kit/**/*.test.js', 'test/checker/**/*.test.js', 'test/demo/**/*.test.js', 'test/rules/**/*.test.js']),
       suite('conformance', ['test/conformance/**/*.test.js'], { testTimeout: 60_000 }),
       suite('cluster', ['test/cluster/**/*.test.js'], { testTimeout: 120_000, hookTimeout: 120_000, fileParallelism: false }),
       suite('interop', ['test/interop/**/*.test.js'], { testTimeout: 120_000, hookTimeout: 120_000 }),

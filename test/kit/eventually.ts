@@ -14,14 +14,14 @@ export interface EventuallyOptions {
  * Waits until `look` gives something truthy and returns it. A throw counts as "not yet". Fails with the last value or
  * error when the deadline passes.
  */
-export async function eventually<T>(look: () => T | Promise<T>, options: EventuallyOptions = {}): Promise<T> {
+export async function eventually<T>(look: () => T | Promise<T>, options: EventuallyOptions = {}): Promise<Exclude<T, undefined | null | false>> {
   const { withinMs = 10_000, everyMs = 20, what = look.toString() } = options;
   const until = systemClock.monotonic() + withinMs;
   let last: unknown;
   for (;;) {
     try {
       const value = await look();
-      if (value) return value;
+      if (value) return value as Exclude<T, undefined | null | false>;
       last = value;
     } catch (error) {
       last = error;

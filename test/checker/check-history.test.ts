@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { checkHistory } from './check-history.js';
+import type { Event } from './history.js';
+
+const epoch = 2 ** 32;
+const good: Event[] = [
+  { kind: 'worker', pid: 1, workThreads: 1 },
+  { kind: 'acked', id: 'a', atMostOnce: true, needFeedback: true, mayBeCancelled: false },
+  { kind: 'start', id: 'a', attempt: 1, fence: epoch + 1, pid: 1 },
+  { kind: 'end', id: 'a', attempt: 1, pid: 1 },
+  { kind: 'result', id: 'a', state: 'SUCCEEDED' },
+  { kind: 'stored', id: 'a', state: 'SUCCEEDED', attempts: [{ attempt: 1, fence: epoch + 1, outcome: 'SUCCESS' }] },
+  { kind: 'election', nodes: 2, trackers: 2 },
+  { kind: 'recovered', afterMs: 10, limitMs: 20 },
+];
+
+const without = (kind: Event['kind']): Event[] => good.filter((event) => event.kind !== kind);
+const stored = (state: string, attempts: { attempt: number; fence: number; outcome: string }[]): Event => ({ kind: 'stored', id: 'a', state, attempts });
+
+const broken: [number, string, Event[]][] = [
+  [1, 'an acked job that the store does not know', without('stored')],
+  [1, 'an acked job that never ended', [...without('stored'), stored('READY', [])]],
+  [3, 'a token that does not grow', [...without('stored'), stored('SUCCEEDED', [{ attempt: 1, fence: epoch + 2, outcome: 'LOST' }, { attempt: 2, fence: epoch + 2, outcome: 'SUCCESS' }])]],
+  [3, 'a run of an older epoch', [{ kind: 'start', id: 'b', attempt: 1, fence: 2 * epoch, pid: 1 }, { kind: 'end', id: 'b', attempt: 1, pid: 1 }, ...good]],
+  [5, 'a success that no task completed', good.filter((event) => event.kind !== 'end')],
+  [6, 'a second start of an at-most-once job', [...good, { kind: 'start', id: 'a', attempt: 2, fence: epoch + 5, pid: 2 }]],
+  [7, 'a delivery that says something else', [...good, { kind: 'result', id: 'a', state: 'FAILED' }]],
+  [7, 'an attempt that ran twice', [...good, { kind: 'start', id: 'a', attempt: 1, fence: epoch + 1, pid: 2 }]],
+  [13, 'more runs than slots', [...good, { kind: 'start', id: 'b', attempt: 1, fence: epoch + 3, pid: 1 }, { kind: 'start', id: 'c', attempt: 1, fence: epoch + 4, pid: 1 }]],
+  [14, 'a result that was never delivered', without('result')],
+  [17, 'an orphan in the election', [...good, { kind: 'election', nodes: 3, trackers: 2 }]],
+  [18, 'a slow recovery', [...good, { kind: 'recovered', afterMs: 21, limitMs: 20 }]],
+];
+
+describe('checkHistory', () => {
+  it('finds nothing in a good history', () => {
+    expect(checkHistory(good)).toEqual([]);
+  });
+
+  it.each(broken)('sees that promise %i is broken by %s', (promise, _name, events) => {
+    expect(checkHistory(events).map((violation) => violation.promise)).toContain(promise);
+  });
+});
