@@ -42,6 +42,8 @@ export const events = {
   'stream.lost': 'A stream to a tracker is lost; it is opened again.',
   'clock.jumped': 'The wall clock jumped; timers were armed anew.',
   'runner.failed': 'The runner module cannot be used.',
+  'runner.blocked': 'User code blocks the thread that runs tasks; heartbeats go on.',
+  'runner.stray': 'User code failed outside of any run.',
   'task.refused': 'A task was refused because its epoch is old.',
 } as const;
 

@@ -1,0 +1,73 @@
+import type { Clock } from '../../../shared/time/clock.js';
+import type { Outbox } from '../report/outbox.js';
+import type { AbortReason, TaskColumns } from '../stream/messages.js';
+import { runJob, type RunPorts } from './run-job.js';
+import type { RunnerTable } from './runner-table.js';
+import { Run } from './run.js';
+
+/** What the pool needs of its surroundings. */
+export interface PoolPorts {
+  runners: RunnerTable;
+  outbox: Outbox;
+  clock: Clock;
+  /** Takes in what the stream thread has said meanwhile, such as aborts of runs that have not begun yet. */
+  catchUp(): void;
+}
+
+/**
+ * The runs of this worker. Each has a slot: tasks come only as slots are granted (stream/credits.ts), so all that arrive
+ * begin at once. The pool owns a run from its arrival to its report.
+ */
+export class RunnerPool {
+  readonly #active = new Map<number, Run>();
+  readonly #ports: PoolPorts;
+  readonly #runPorts: RunPorts;
+
+  constructor(ports: PoolPorts) {
+    this.#ports = ports;
+    const { runners, outbox, clock } = ports;
+    this.#runPorts = { runners, outbox, clock, onEnd: (run) => this.#active.delete(run.facts.handle) };
+  }
+
+  get running(): number {
+    return this.#active.size;
+  }
+
+  start(tasks: TaskColumns): void {
+    const runs = toRuns(tasks);
+    for (const run of runs) this.#active.set(run.facts.handle, run);
+    const last = runs.at(-1);
+    for (const run of runs) {
+      runJob(run, this.#runPorts);
+      if (run !== last) this.#ports.catchUp();
+    }
+  }
+
+  abortAll(why: AbortReason): void {
+    for (const run of this.#active.values()) run.abort(why);
+  }
+
+  abort(handles: readonly number[], why: AbortReason): void {
+    for (const handle of handles) this.#active.get(handle)?.abort(why);
+  }
+}
+
+function toRuns(tasks: TaskColumns): Run[] {
+  const runs: Run[] = [];
+  const jobs = Buffer.from(tasks.jobs.buffer, tasks.jobs.byteOffset, tasks.jobs.byteLength);
+  let from = 0;
+  for (let i = 0; i < tasks.handles.length; i++) {
+    const to = tasks.jobEnds[i] as number;
+    const facts = {
+      handle: tasks.handles[i] as number,
+      instanceId: tasks.instanceIds[i] as string,
+      attempt: tasks.attempts[i] as number,
+      scheduledTime: tasks.scheduledTimes[i] as number,
+      fencingToken: tasks.fencingTokens[i] as number,
+      retryTimes: tasks.retryTimes[i] as number,
+    };
+    runs.push(new Run(facts, jobs.subarray(from, to)));
+    from = to;
+  }
+  return runs;
+}

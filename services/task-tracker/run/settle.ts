@@ -1,0 +1,57 @@
+import { capText } from '../report/text.js';
+import type { AttemptOutcome__Output } from '../../../shared/grpc/generated/lts/v1/AttemptOutcome.js';
+import { DoNotRetry, Outcome, RetryLater } from './outcome.js';
+import type { Run } from './run.js';
+
+/** What the runner returned becomes the outcome. */
+export function settleReturned(run: Run, value: unknown): void {
+  // Settled by the thread that ran it.
+  if (run.outcome !== 'ATTEMPT_OUTCOME_UNSPECIFIED') return;
+  // A cancel is confirmed by the end of the run, whatever it says.
+  if (run.aborted === 'cancelled') return settle(run, 'ATTEMPT_OUTCOME_CANCELLED', messageOfValue(value));
+  if (value === undefined) run.outcome = 'ATTEMPT_OUTCOME_SUCCESS';
+  else if (value instanceof Outcome) settle(run, value.outcome, value.message, value.retryAt);
+  else settle(run, 'ATTEMPT_OUTCOME_SUCCESS', messageOfValue(value));
+}
+
+/** What the runner threw becomes the outcome. */
+export function settleThrown(run: Run, error: unknown): void {
+  if (run.aborted === 'cancelled') return settle(run, 'ATTEMPT_OUTCOME_CANCELLED', messageOfError(error));
+  if (error instanceof DoNotRetry) return settle(run, 'ATTEMPT_OUTCOME_FAILED', messageOfError(error));
+  if (error instanceof RetryLater) return settle(run, 'ATTEMPT_OUTCOME_LATER', error.message, error.at);
+  // The worker stopped it, not the job's fault: no retry is used.
+  if (run.aborted === 'shutdown' || run.aborted === 'lost') return settle(run, 'ATTEMPT_OUTCOME_INTERRUPTED', messageOfError(error));
+  settle(run, 'ATTEMPT_OUTCOME_EXCEPTION', messageOfError(error));
+}
+
+function settle(run: Run, outcome: AttemptOutcome__Output, message: string, retryAt = 0): void {
+  const { text, truncated } = capText(message);
+  run.outcome = outcome;
+  run.message = text;
+  run.truncated = truncated;
+  run.retryAt = retryAt;
+}
+
+function messageOfValue(value: unknown): string {
+  if (value === undefined) return '';
+  if (typeof value === 'string') return value;
+  if (value instanceof Outcome) return value.message;
+  try {
+    return JSON.stringify(value) ?? '';
+  } catch (error) {
+    // The work is done: a result that cannot be shown is no reason to do it again.
+    return `(the result is not JSON: ${error instanceof Error ? error.message : 'unknown'})`;
+  }
+}
+
+/** The stack, with those of its causes. */
+function messageOfError(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error === 'string' ? error : `thrown: ${messageOfValue(error)}`;
+  let text = String(error.stack ?? error);
+  let cause = error.cause;
+  for (let depth = 0; cause !== undefined && depth < 5; depth++) {
+    text += `\ncaused by: ${cause instanceof Error ? String(cause.stack ?? cause) : messageOfValue(cause)}`;
+    cause = cause instanceof Error ? cause.cause : undefined;
+  }
+  return text;
+}
