@@ -83,6 +83,11 @@ export class ClusterWatcher {
     return [...new Set([...this.#routes.addresses, ...this.#registryAddresses, ...(this.#options.trackers ?? [])])];
   }
 
+  /** host:port of the trackers in the map; before the first map, of all that may be tried. */
+  get live(): readonly string[] {
+    return this.#routes.addresses.length > 0 ? this.#routes.addresses : this.trackers;
+  }
+
   /** host:port of the group's owner; undefined while it is not known or there is none. */
   ownerOf(nodeGroup: string): string | undefined {
     return this.#routes.ownerOf(nodeGroup);

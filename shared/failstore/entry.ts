@@ -1,6 +1,6 @@
 /** What is to be kept. */
 export interface NewEntry {
-  /** Unique; a repeat of a pending one is ignored, a repeat of a dead one makes it pending again. */
+  /** Unique; a repeat of a pending one is ignored, a repeat of a dead one takes its place, at the end. */
   id: string;
   /** What it is, for its owner. */
   kind: string;

@@ -64,13 +64,12 @@ export class FailStoreFile {
     this.#change((counts) => {
       const insert = this.#prepare(`INSERT INTO entries (id, kind, key, body, incarnation, stored_at, dead, tries, last_error)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`);
-      const revive = this.#prepare('UPDATE entries SET dead = 0 WHERE id = ? AND dead = 1');
       for (const { id, kind, key, body, incarnation, storedAt, dead, tries, lastError } of entries) {
-        if (insert.run(id, kind, key, body, incarnation, storedAt, dead ? 1 : 0, tries, lastError).changes === 1) {
-          counts.entries++;
-          counts.dead += dead ? 1 : 0;
-          counts.bytes += body.length + overheadBytes;
-        } else if (!dead) counts.dead -= revive.run(id).changes;
+        const add = (): boolean => insert.run(id, kind, key, body, incarnation, storedAt, dead ? 1 : 0, tries, lastError).changes === 1;
+        if (!add() && (dead || !this.#forget(counts, id, true) || !add())) continue;
+        counts.entries++;
+        counts.dead += dead ? 1 : 0;
+        counts.bytes += body.length + overheadBytes;
       }
     });
   }
@@ -98,14 +97,7 @@ export class FailStoreFile {
 
   remove(ids: readonly string[]): void {
     this.#change((counts) => {
-      const statement = this.#prepare('DELETE FROM entries WHERE id = ? RETURNING dead, length(body) AS size');
-      for (const id of ids) {
-        const row = statement.get(id) as { dead: number; size: number } | undefined;
-        if (row === undefined) continue;
-        counts.entries--;
-        counts.dead -= row.dead;
-        counts.bytes -= row.size + overheadBytes;
-      }
+      for (const id of ids) this.#forget(counts, id, false);
     });
   }
 
@@ -174,6 +166,17 @@ export class FailStoreFile {
     const insert = this.#prepare('INSERT INTO incarnations SELECT ?, coalesce(max(number), 0) + 1 FROM incarnations WHERE true ON CONFLICT DO NOTHING');
     for (const incarnation of incarnations) insert.run(incarnation);
     this.#prepare('DELETE FROM incarnations WHERE number <= (SELECT max(number) FROM incarnations) - ?').run(maxIncarnations);
+  }
+
+  #forget(counts: FailStoreCounts, id: string, onlyDead: boolean): boolean {
+    const row = this.#prepare(`DELETE FROM entries WHERE id = ? AND dead >= ? RETURNING dead, length(body) AS size`).get(id, onlyDead ? 1 : 0) as
+      | { dead: number; size: number }
+      | undefined;
+    if (row === undefined) return false;
+    counts.entries--;
+    counts.dead -= row.dead;
+    counts.bytes -= row.size + overheadBytes;
+    return true;
   }
 
   #count(): FailStoreCounts {

@@ -122,7 +122,7 @@ describe('entries', () => {
     expect(store.counts).toMatchObject({ entries: 3, dead: 0 });
     store.noteTry('c', 'no', true);
     expect(store.revive('all')).toBe(1);
-    expect(ids(store.pending(0, 10))).toEqual(['a', 'b', 'c']);
+    expect(ids(store.pending(0, 10))).toEqual(['a', 'c', 'b']);
   });
 });
 

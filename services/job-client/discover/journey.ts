@@ -1,0 +1,84 @@
+import { status, type ServiceError } from '@grpc/grpc-js';
+import { fromGrpcError, reasonKey } from '../../../shared/errors/grpc-status.js';
+import { LtsError } from '../../../shared/errors/lts-error.js';
+import type { Reason } from '../../../shared/errors/reasons.js';
+import { backoffMs } from '../../../shared/time/backoff.js';
+import type { Clock } from '../../../shared/time/clock.js';
+import type { Router } from './router.js';
+
+/** Another try, maybe elsewhere, can help; the same ids make it safe. */
+const passing = new Set<Reason>(['NOT_OWNER', 'LOADING', 'DRAINING', 'NO_TRACKER', 'STORE_LOCKED', 'STORE_FAILED', 'STALE_EPOCH', 'DEADLINE_PASSED', 'CANCELLED']);
+
+/** Whether it is worth to try again with the same ids. */
+export function isPassing(reason: string): boolean {
+  return passing.has(reason as Reason);
+}
+
+const brokenCodes = new Set([status.UNAVAILABLE, status.CANCELLED, status.INTERNAL, status.UNKNOWN]);
+
+/** The error of a call to this address. What no tracker said, but the connection, is NO_TRACKER. */
+export function toCallError(error: unknown, address: string): LtsError {
+  const { code, metadata, details } = error as Partial<ServiceError>;
+  const told = (metadata?.get(reasonKey).length ?? 0) > 0;
+  if (!told && code !== undefined && brokenCodes.has(code)) return new LtsError('NO_TRACKER', `${address} does not answer: ${details ?? String(error)}`, { cause: error });
+  if (code === status.DEADLINE_EXCEEDED) return new LtsError('DEADLINE_PASSED', `${address} did not answer in time; the outcome is not known, send the same ids again`, { cause: error });
+  return fromGrpcError(error);
+}
+
+/** One request on its way to the owner: which addresses failed, how often it paused, when it must end. */
+export class Journey {
+  readonly #router: Router;
+  readonly #clock: Clock;
+  readonly #until: number;
+  readonly #failed = new Set<string>();
+  #pauses = 0;
+  #hops = 0;
+
+  constructor(router: Router, clock: Clock, timeoutMs: number) {
+    this.#router = router;
+    this.#clock = clock;
+    this.#until = clock.monotonic() + timeoutMs;
+  }
+
+  /** Longest time for one try: while others can be tried, a silent tracker must not use up all of it. */
+  get tryMs(): number {
+    const left = Math.max(this.#until - this.#clock.monotonic(), 1);
+    return this.#router.trackers.length > 1 ? Math.max(left * 0.5, Math.min(left, 250)) : left;
+  }
+
+  /** Where to send what concerns the group; undefined when no address is known. */
+  pick(nodeGroup: string): string | undefined {
+    const owner = nodeGroup === '' ? undefined : this.#router.ownerOf(nodeGroup);
+    if (owner !== undefined && !this.#failed.has(owner)) return owner;
+    const { trackers } = this.#router;
+    return trackers.find((address) => !this.#failed.has(address)) ?? owner ?? trackers[0];
+  }
+
+  /** The address did not take it; others are tried first. */
+  failed(address: string): void {
+    this.#failed.add(address);
+    this.#router.noteUnreachable(address);
+  }
+
+  /** NOT_OWNER named the owner. Gives whether it is worth to go there at once. */
+  follow(nodeGroup: string, owner: string): boolean {
+    if (owner === '') return false;
+    this.#router.noteOwner(nodeGroup, owner);
+    return !this.#failed.has(owner) && this.#hops < 4;
+  }
+
+  /** Before the next round. `progress`: it goes to an address that was not tried. False when time is up. */
+  async next(progress: boolean): Promise<boolean> {
+    const left = this.#until - this.#clock.monotonic();
+    if (left <= 0) return false;
+    if (progress && this.#hops < 4) {
+      this.#hops++;
+      return true;
+    }
+    const untried = this.#router.trackers.some((address) => !this.#failed.has(address));
+    if (!untried) this.#failed.clear();
+    const pause = backoffMs(this.#pauses++, untried ? 10 : 50, 500);
+    await this.#clock.sleep(Math.min(pause, left));
+    return pause < left;
+  }
+}

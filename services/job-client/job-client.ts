@@ -1,0 +1,179 @@
+import { hostname } from 'node:os';
+import { formatAddress, parseAddress } from '../../shared/config/kinds.js';
+import { ClusterWatcher } from '../../shared/discovery/cluster-watcher.js';
+import { LtsError } from '../../shared/errors/lts-error.js';
+import type { Reason } from '../../shared/errors/reasons.js';
+import type { CancelJobRequest } from '../../shared/grpc/generated/lts/v1/CancelJobRequest.js';
+import type { CancelJobResponse } from '../../shared/grpc/generated/lts/v1/CancelJobResponse.js';
+import type { SubmitResult } from '../../shared/grpc/generated/lts/v1/SubmitResult.js';
+import { type Logger, silentLogger } from '../../shared/log/logger.js';
+import type { Registry, Subscription } from '../../shared/registry/registry.js';
+import { systemClock } from '../../shared/time/clock.js';
+import { type Core, createCore } from './core.js';
+import { gatewayRouter, type Router } from './discover/router.js';
+import { type ResultHandler, ResultReceiver } from './results/result-receiver.js';
+import { groupForm } from './submit/check-job.js';
+import type { NewJob } from './submit/new-job.js';
+import { fromValues } from './submit/pending-job.js';
+import { refusedValue, ResultList } from './submit/submitter.js';
+
+/** How a JobClient finds the scheduler and what it keeps. Give `trackers`, `registry` or `gateway`. */
+export interface JobClientOptions {
+  /** host:port of JobTrackers; one that answers is enough, it tells the others. */
+  trackers?: readonly string[];
+  /** Names the live JobTrackers instead, or beside. */
+  registry?: Pick<Registry, 'watchMembers'>;
+  /** host:port of a JobClient gateway; everything then goes through it. */
+  gateway?: string;
+  /** The JobClient group: receives results of jobs with `need_feedback` that name no other. */
+  nodeGroup?: string;
+  /** Folder on a local disk. With it, jobs that no tracker takes in time are kept there and sent later. */
+  dataDir?: string;
+  /** Stable name of this process, unique in its `dataDir`. Default: host name and group. */
+  nodeId?: string;
+  /** How long a submit or cancel may take before the job is stored, or fails. Default 3,000 ms. */
+  submitTimeout?: number;
+  /** Limit of the FailStore in bytes. Default 256 MiB. */
+  failStoreSize?: number;
+  /** Default: nothing is logged. */
+  log?: Logger;
+}
+
+/** How results are received. */
+export interface ResultOptions {
+  /** How many handlers run at once, and how many results a tracker may send ahead. Default 100. */
+  maxInFlight?: number;
+}
+
+/**
+ * Submits jobs and receives their results.
+ *
+ * ```ts
+ * const client = new JobClient({ trackers: ['127.0.0.1:7401'], nodeGroup: 'shop' });
+ * await client.submit({ task_id: 'order-1', node_group: 'mail', payload: 'hello' });
+ * await client.close();
+ * ```
+ */
+export class JobClient {
+  readonly #core: Core;
+  readonly #nodeGroup: string;
+  readonly #nodeId: string;
+  readonly #log: Logger;
+  readonly #receivers = new Set<ResultReceiver>();
+  #closed = false;
+
+  /** Connects in the background. Throws INVALID_ARGUMENT, or what opening the FailStore throws. */
+  constructor(options: JobClientOptions) {
+    const { nodeGroup = '', log = silentLogger } = options;
+    if (nodeGroup !== '' && !groupForm.test(nodeGroup)) throw new LtsError('INVALID_ARGUMENT', `nodeGroup is ${JSON.stringify(nodeGroup)}; give 1 to 64 of the characters A-Z a-z 0-9 . _ : -`);
+    this.#nodeGroup = nodeGroup;
+    this.#nodeId = options.nodeId ?? `${hostname()}-${nodeGroup === '' ? 'client' : nodeGroup}`.slice(0, 128);
+    this.#log = log;
+    const router = toRouter(options, log);
+    try {
+      this.#core = createCore({
+        router,
+        log,
+        clock: systemClock,
+        submitTimeoutMs: options.submitTimeout ?? 3_000,
+        dataDir: options.dataDir,
+        nodeId: this.#nodeId,
+        failStoreBytes: options.failStoreSize ?? 256 * 1024 * 1024,
+      });
+    } catch (error) {
+      router.close();
+      throw error;
+    }
+  }
+
+  /**
+   * Submits one job. Resolves when it is durable: ACCEPTED, DUPLICATE_IGNORED, REPLACED, or STORED_LOCALLY on this disk.
+   * Throws LtsError when it is refused, or with NO_TRACKER or DEADLINE_PASSED when there is no FailStore: its outcome is
+   * then not known, and the same `instance_id` may be sent again.
+   */
+  async submit(job: NewJob): Promise<SubmitResult> {
+    this.#requireOpen();
+    const list = new ResultList(1);
+    const pending = fromValues(job, this.#nodeGroup, list, 0);
+    if (!this.#core.submitter.hasRoom) await this.#core.submitter.whenRoom();
+    this.#core.submitter.submit(pending);
+    const result = (await list.all())[0] ?? {};
+    if (result.outcome !== 'SUBMIT_OUTCOME_REJECTED') return result;
+    throw new LtsError((result.reason ?? 'INTERNAL') as Reason, `${result.message ?? ''} (instance_id ${pending.instanceId})`);
+  }
+
+  /**
+   * Submits any number of jobs; gives one result per job in their order. Throws only when the client is closed: a job
+   * that is refused, here or by the scheduler, has the outcome REJECTED with its reason. Waits while too many are on
+   * their way.
+   */
+  async submitMany(jobs: readonly NewJob[]): Promise<SubmitResult[]> {
+    this.#requireOpen();
+    const list = new ResultList(jobs.length);
+    const { submitter } = this.#core;
+    for (let index = 0; index < jobs.length; index++) {
+      if (!submitter.hasRoom) await submitter.whenRoom();
+      try {
+        submitter.submit(fromValues(jobs[index], this.#nodeGroup, list, index));
+      } catch (error) {
+        list.settle(index, refusedValue(error));
+      }
+    }
+    return list.all();
+  }
+
+  /**
+   * Cancels by `instance_id` and `node_group`, or by `task_id` and `node_group`. STORED_LOCALLY when the job itself still
+   * waits in this FailStore. Throws LtsError: INSTANCE_NOT_FOUND, INVALID_ARGUMENT, NO_TRACKER.
+   */
+  async cancel(request: CancelJobRequest): Promise<CancelJobResponse> {
+    this.#requireOpen();
+    return this.#core.canceller.cancel(request);
+  }
+
+  /**
+   * Receives results of the client's group (`nodeGroup`) until it is closed. Each is acked after the handler has
+   * resolved; when it throws, the result comes again after a while. At least once: keep `feedback_id` where a repeat
+   * would hurt.
+   */
+  onResult(handler: ResultHandler, options: ResultOptions = {}): Subscription & { close(): Promise<void> } {
+    this.#requireOpen();
+    if (this.#nodeGroup === '') throw new LtsError('INVALID_ARGUMENT', 'the client has no nodeGroup; name the group whose results it receives');
+    const { maxInFlight = 100 } = options;
+    if (!Number.isInteger(maxInFlight) || maxInFlight < 1 || maxInFlight > 10_000) throw new LtsError('INVALID_ARGUMENT', `maxInFlight is ${String(maxInFlight)}; give 1 to 10,000`);
+    const { router, clients, clock } = this.#core;
+    const hello = { submit_node_group: this.#nodeGroup, client_id: this.#nodeId, max_in_flight: maxInFlight };
+    const receiver = new ResultReceiver({ router, clients, clock, log: this.#log, hello }, handler, maxInFlight);
+    this.#receivers.add(receiver);
+    return {
+      close: async () => {
+        await receiver.close();
+        this.#receivers.delete(receiver);
+      },
+    };
+  }
+
+  /** Waits for running handlers and for the answers of what was submitted, then disconnects. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await Promise.all([...this.#receivers].map((receiver) => receiver.close()));
+    await this.#core.close();
+  }
+
+  #requireOpen(): void {
+    if (this.#closed) throw new LtsError('CANCELLED', 'the JobClient is closed; make a new one');
+  }
+}
+
+function toRouter({ trackers = [], registry, gateway }: JobClientOptions, log: Logger): Router {
+  if (gateway !== undefined) return gatewayRouter(checkedAddress('gateway', gateway));
+  if (trackers.length === 0 && registry === undefined) throw new LtsError('INVALID_ARGUMENT', 'neither trackers nor gateway is given; name one, such as trackers: ["127.0.0.1:7401"]');
+  return new ClusterWatcher({ trackers: trackers.map((address) => checkedAddress('trackers', address)), log, ...(registry === undefined ? {} : { registry }) });
+}
+
+function checkedAddress(name: string, text: string): string {
+  const address = typeof text === 'string' ? parseAddress(text) : undefined;
+  if (address === undefined) throw new LtsError('INVALID_ARGUMENT', `${name} has ${JSON.stringify(text)}; give host:port, such as 127.0.0.1:7401`);
+  return formatAddress(address);
+}

@@ -1,0 +1,198 @@
+import { status } from '@grpc/grpc-js';
+import { messageOf, toLtsError } from '../../../shared/errors/lts-error.js';
+import { reasons } from '../../../shared/errors/reasons.js';
+import type { EntryTry, StoredEntry } from '../../../shared/failstore/entry.js';
+import type { SubmitResult } from '../../../shared/grpc/generated/lts/v1/SubmitResult.js';
+import type { Logger } from '../../../shared/log/logger.js';
+import { backoffMs } from '../../../shared/time/backoff.js';
+import type { Clock, Timer } from '../../../shared/time/clock.js';
+import type { CallParts } from '../discover/call-owner.js';
+import { isPassing } from '../discover/journey.js';
+import type { PendingJob } from '../submit/pending-job.js';
+import { sendBatch } from '../submit/send-batch.js';
+import { splitKey } from './entries.js';
+import type { Outbox } from './outbox.js';
+import { sendCancel } from './send-cancel.js';
+
+const batchEntries = 500;
+const batchBytes = 3 * 1024 * 1024;
+const cancelsAtOnce = 16;
+/** An entry that makes the scheduler fail is set apart after so many tries. */
+const maxFaults = 10;
+/** How often folders of dead processes are looked for. */
+const adoptEveryMs = 30_000;
+
+/** What one pass over the entries left undone: they wait for the next one, and so do those behind them. */
+interface Pass {
+  heldGroups: Set<string>;
+  heldKeys: Set<string>;
+  sent: number;
+}
+
+/** What became of a tried entry. */
+type Fate = { entry: StoredEntry; taken: true } | { entry: StoredEntry; taken: false; error: string; dead: boolean; holdGroup: boolean };
+
+/**
+ * Empties the outbox, pass by pass in the order of arrival. In a batch each key is there once, so entries of a key keep
+ * their order. Each entry has an outcome of its own: taken → removed; refused for good → dead; a full backlog → its
+ * group waits for the next pass; no answer → likewise. Passes that move nothing come at growing intervals.
+ */
+export class Drain {
+  readonly #parts: CallParts;
+  readonly #outbox: Outbox;
+  readonly #log: Logger;
+  readonly #clock: Clock;
+  readonly #timeoutMs: number;
+  #timer: Timer | undefined;
+  #running: Promise<void> | undefined;
+  #idlePasses = 0;
+  #adoptedAt: number;
+  #closed = false;
+
+  constructor(parts: CallParts, outbox: Outbox, log: Logger, timeoutMs: number) {
+    this.#parts = parts;
+    this.#outbox = outbox;
+    this.#log = log;
+    this.#clock = parts.clock;
+    this.#timeoutMs = timeoutMs;
+    this.#adoptedAt = this.#clock.monotonic();
+    this.#arm(0);
+  }
+
+  /** There is something new, or the world has changed: look soon. */
+  wake(): void {
+    this.#idlePasses = Math.min(this.#idlePasses, 1);
+    if (this.#running === undefined) this.#arm(backoffMs(this.#idlePasses, 50, 10_000));
+  }
+
+  /** Ends after the batch that is out. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#timer?.cancel();
+    await this.#running;
+  }
+
+  #arm(delayMs: number): void {
+    this.#timer?.cancel();
+    if (this.#closed) return;
+    this.#timer = this.#clock.after(delayMs, () => {
+      this.#running = this.#run().finally(() => {
+        this.#running = undefined;
+      });
+    }, { unref: true });
+  }
+
+  async #run(): Promise<void> {
+    let delayMs: number;
+    try {
+      this.#adopt();
+      const sent = await this.#pass();
+      const { entries, dead } = this.#outbox.store.counts;
+      this.#idlePasses = sent > 0 ? 0 : this.#idlePasses + 1;
+      delayMs = entries === dead ? adoptEveryMs : sent > 0 ? 0 : backoffMs(this.#idlePasses, 50, 10_000);
+      if (entries === dead) this.#outbox.releaseAll();
+      if (entries === dead && sent > 0) this.#log.info('failstore.drained', { dead });
+    } catch (error) {
+      this.#log.error('failstore.failed', { error });
+      delayMs = backoffMs(++this.#idlePasses, 1_000, 10_000);
+    }
+    this.#arm(delayMs);
+  }
+
+  #adopt(): void {
+    if (this.#clock.monotonic() - this.#adoptedAt < adoptEveryMs) return;
+    this.#adoptedAt = this.#clock.monotonic();
+    const moved = this.#outbox.store.adopt();
+    if (moved > 0) this.#log.info('failstore.stored', { what: 'taken over from dead processes of this node', entries: moved });
+  }
+
+  async #pass(): Promise<number> {
+    const pass: Pass = { heldGroups: new Set(), heldKeys: new Set(), sent: 0 };
+    let after = 0;
+    while (!this.#closed) {
+      const entries = this.#outbox.store.pending(after, batchEntries, batchBytes);
+      const last = entries.at(-1);
+      if (last === undefined) break;
+      after = last.seq;
+      const batch = choose(entries, pass);
+      if (batch.length === 0) await this.#clock.sleep(0);
+      else this.#settle(await this.#send(batch), pass);
+    }
+    return pass.sent;
+  }
+
+  async #send(batch: readonly StoredEntry[]): Promise<Fate[]> {
+    const submits = batch.filter((entry) => entry.kind === 'SUBMIT');
+    const cancels = batch.filter((entry) => entry.kind !== 'SUBMIT');
+    const fates = submits.length === 0 ? [] : await this.#sendSubmits(submits);
+    for (let at = 0; at < cancels.length; at += cancelsAtOnce) {
+      fates.push(...(await Promise.all(cancels.slice(at, at + cancelsAtOnce).map((entry) => this.#sendCancel(entry)))));
+    }
+    return fates;
+  }
+
+  async #sendSubmits(entries: readonly StoredEntry[]): Promise<Fate[]> {
+    const results: (SubmitResult | undefined)[] = [];
+    const sink = { settle: (index: number, result: SubmitResult): void => void (results[index] = result) };
+    const jobs = entries.map((entry, index): PendingJob => ({ bytes: entry.body, ...splitKey(entry.key), instanceId: entry.id, sink, index }));
+    const { why } = await sendBatch(this.#parts, jobs, this.#timeoutMs);
+    return entries.map((entry, index) => {
+      const result = results[index];
+      if (result === undefined) return { entry, taken: false, error: why.message, dead: false, holdGroup: true };
+      return result.outcome === 'SUBMIT_OUTCOME_REJECTED' ? refusal(entry, result.code ?? status.INTERNAL, `${result.reason}: ${result.message}`) : { entry, taken: true };
+    });
+  }
+
+  async #sendCancel(entry: StoredEntry): Promise<Fate> {
+    try {
+      await sendCancel(this.#parts, entry, this.#timeoutMs);
+      return { entry, taken: true };
+    } catch (error) {
+      const known = toLtsError(error);
+      if (isPassing(known.reason)) return { entry, taken: false, error: known.message, dead: false, holdGroup: true };
+      return refusal(entry, reasons[known.reason].code, `${known.reason}: ${known.reason === 'INTERNAL' ? messageOf(known.cause) : known.message}`);
+    }
+  }
+
+  #settle(fates: readonly Fate[], pass: Pass): void {
+    const taken: string[] = [];
+    const tries: EntryTry[] = [];
+    let unanswered = 0;
+    for (const fate of fates) {
+      const { nodeGroup } = splitKey(fate.entry.key);
+      if (fate.taken) {
+        taken.push(fate.entry.id);
+        this.#outbox.release(nodeGroup);
+        continue;
+      }
+      if (!fate.dead) (fate.holdGroup ? pass.heldGroups : pass.heldKeys).add(fate.holdGroup ? nodeGroup : fate.entry.key);
+      if (!fate.dead && fate.holdGroup && unanswered++ > 0) continue;
+      tries.push({ id: fate.entry.id, error: fate.error, dead: fate.dead });
+      if (fate.dead) this.#log.warn('failstore.dead', { entryId: fate.entry.id, kind: fate.entry.kind, key: fate.entry.key.replace('\n', '/'), why: fate.error });
+    }
+    if (taken.length > 0) this.#outbox.store.remove(taken);
+    if (tries.length > 0) this.#outbox.store.noteTries(tries);
+    pass.sent += taken.length + tries.filter((one) => one.dead).length;
+  }
+}
+
+/** Entries that may be sent now: nothing before them of the same key or of a group that waits. */
+function choose(entries: readonly StoredEntry[], pass: Pass): StoredEntry[] {
+  const keys = new Set<string>();
+  return entries.filter((entry) => {
+    if (pass.heldKeys.has(entry.key) || pass.heldGroups.has(splitKey(entry.key).nodeGroup)) return false;
+    if (keys.has(entry.key)) {
+      pass.heldKeys.add(entry.key);
+      return false;
+    }
+    keys.add(entry.key);
+    return true;
+  });
+}
+
+function refusal(entry: StoredEntry, code: number, error: string): Fate {
+  const full = code === status.RESOURCE_EXHAUSTED;
+  const fault = code === status.INTERNAL || code === status.UNKNOWN || code === status.DATA_LOSS;
+  const dead = !full && (!fault || entry.tries + 1 >= maxFaults);
+  return { entry, taken: false, error, dead, holdGroup: full };
+}
