@@ -37,7 +37,7 @@ export interface RunningJobTracker {
 const flushWithinMs = 1_000;
 const callsWithinMs = 500;
 
-/** Starts a JobTracker. Rejects with CONFIG_INVALID or STORE_LOCKED when it cannot. */
+/** Starts a JobTracker. Rejects with CONFIG_INVALID, or with the STORE_ reason, when it cannot. */
 export async function startJobTracker(config: JobTrackerConfig, { log, registry: given, clock = systemClock }: JobTrackerSurroundings): Promise<RunningJobTracker> {
   mkdirSync(config.dataDir, { recursive: true });
   const alone = given === undefined && config.zookeeper === undefined;
@@ -53,6 +53,7 @@ export async function startJobTracker(config: JobTrackerConfig, { log, registry:
   const server = createServer();
   const incarnation = newId();
   const core = new TrackerCore({ config, store, registry, incarnation, clock, log });
+  await core.ownership.open();
   const health = serve(server, core, config, log);
   const bound = await listen(server, config.listen.host, config.listen.port);
   const address = formatAddress({ host: config.listen.host, port: bound });

@@ -1,4 +1,5 @@
 import { LtsError, messageOf, toLtsError } from '../../../shared/errors/lts-error.js';
+import type { Reason } from '../../../shared/errors/reasons.js';
 import type { Logger } from '../../../shared/log/logger.js';
 import { backoffMs } from '../../../shared/time/backoff.js';
 import type { Clock } from '../../../shared/time/clock.js';
@@ -14,6 +15,9 @@ export interface OwnershipEvents {
   /** A higher epoch is stored although the registry may still name this tracker. */
   fenced(): void;
 }
+
+/** Errors of a store that trying again does not mend. */
+const hopeless: ReadonlySet<Reason> = new Set(['STORE_FOREIGN', 'STORE_NEWER', 'STORE_DAMAGED', 'CONFIG_INVALID']);
 
 /**
  * Which partitions this tracker owns, by the epoch in the store.
@@ -54,6 +58,19 @@ export class Ownership {
     this.#events = events;
     this.#clock = clock;
     this.#log = log;
+  }
+
+  /**
+   * Opens the store ahead of any assignment, so that a store that can never be used is told at the start. Rejects with
+   * STORE_FOREIGN, STORE_NEWER, STORE_DAMAGED or CONFIG_INVALID; anything that may pass is tried again when it is needed.
+   */
+  async open(): Promise<void> {
+    try {
+      this.#opened = await this.#openStore();
+    } catch (error) {
+      if (hopeless.has(toLtsError(error).reason)) throw error;
+      this.#log.warn('store.failed', { operation: 'open', error });
+    }
   }
 
   /** The name under which partitions are taken. */
@@ -182,7 +199,7 @@ export class Ownership {
 
   async #take(partitions: number[]): Promise<void> {
     this.#log.info('owner.taking', { partitions: partitions.length });
-    this.#opened ??= await this.#open();
+    this.#opened ??= await this.#openStore();
     const begun = this.#clock.monotonic();
     const held = await this.#store.take(partitions, this.#identity);
     const loaded: [HeldEpoch, LoadedPartition][] = [];
@@ -195,7 +212,7 @@ export class Ownership {
     this.#log.info('owner.taken', { partitions: partitions.length, epoch: held[0]?.epoch, tookMs: Math.round(this.#clock.monotonic() - begun) });
   }
 
-  async #open(): Promise<StoreIdentity> {
+  async #openStore(): Promise<StoreIdentity> {
     const identity = await this.#store.open();
     this.#groups.total = identity.partitions;
     this.#log.info('store.opened', { ...identity });
