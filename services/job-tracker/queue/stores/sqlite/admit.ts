@@ -41,7 +41,7 @@ function admitBeside(w: WriterState, t: Admit, seq: number, facts: Facts, task: 
   if (!t.replaceOnExist) return ignore(w, t, seq, existingId);
   w.sql.answered.run(1, idToBytes(existingId), seq);
   if (task.nextSeq !== null) {
-    w.sql.endWaiting.run(existing, stateCodes.REPLACED, t.createdAt, 0, 0, 0, `replaced by ${t.id}`);
+    w.sql.endWaiting.run(existing, stateCodes.REPLACED, t.createdAt, 0, 0, 0, `replaced by ${t.id}`, null);
     w.facts.delete(existing);
     w.sql.setNext.run(seq, facts.groupId, t.taskId);
     return { kind: 'admit', result: 'replaced', seq, placement: 'blocked', existingId, existingSeq: existing, existingPlacement: 'blocked' };
@@ -55,7 +55,7 @@ function replaceCurrent(w: WriterState, t: Admit, seq: number, facts: Facts, tas
   const where = { ...old, dueAt: task.dueAt };
   const counts = countsOf(w, task.seq, where);
   const existingPlacement = leaveQueue(w, task.seq, where);
-  w.sql.endWaiting.run(task.seq, stateCodes.REPLACED, t.createdAt, counts.attempts, counts.retryTimes, counts.lostTimes, `replaced by ${t.id}`);
+  w.sql.endWaiting.run(task.seq, stateCodes.REPLACED, t.createdAt, counts.attempts, counts.retryTimes, counts.lostTimes, `replaced by ${t.id}`, null);
   w.facts.delete(task.seq);
   w.sql.setCurrent.run(seq, t.dueAt, null, facts.groupId, t.taskId);
   const placement = place(w, t, seq, facts);
@@ -74,7 +74,7 @@ function ignore(w: WriterState, t: Admit, seq: number, existingId: string): Admi
   w.facts.delete(seq);
   if (t.clientId) {
     w.sql.answered.run(2, idToBytes(existingId), seq);
-    w.sql.endWaiting.run(seq, ignoredCode, t.createdAt, 0, 0, 0, '');
+    w.sql.endWaiting.run(seq, ignoredCode, t.createdAt, 0, 0, 0, '', null);
   } else {
     w.sql.removeInstance.run(seq);
     w.lastSeq = seq - 1;

@@ -12,6 +12,7 @@ export function applyBatch(w: WriterState, batch: CommitBatch): Outcome[] {
   prepare(w, batch);
   const outcomes: Outcome[] = Array.from({ length: batch.transitions.length });
   for (let i = 0; i < outcomes.length; i++) outcomes[i] = apply(w, batch.transitions[i] as Transition);
+  keepCounters(w);
   return outcomes;
 }
 
@@ -21,29 +22,39 @@ export function applyBatch(w: WriterState, batch: CommitBatch): Outcome[] {
  */
 export function applyOneByOne(w: WriterState, batch: CommitBatch): Outcome[] {
   prepare(w, batch);
-  return batch.transitions.map((t) => {
-    w.db.exec('SAVEPOINT one');
-    const { lastSeq } = w;
-    try {
-      const outcome = apply(w, t);
-      w.db.exec('RELEASE one');
-      return outcome;
-    } catch (error) {
-      if (kindOf(error) !== 'data') throw error;
-      if (t.kind !== 'admit') throw new StoreFailure('STORE_FAILED', `the store does not take a ${t.kind}: ${messageOf(error)}`, true, error);
-      w.db.exec('ROLLBACK TO one');
-      w.db.exec('RELEASE one');
-      w.lastSeq = lastSeq;
-      w.names.clear();
-      w.facts.clear();
-      return { kind: 'admit', result: 'refused', message: `the store does not take this job: ${messageOf(error)}` };
-    }
-  });
+  const outcomes = batch.transitions.map((t) => applyAlone(w, t));
+  keepCounters(w);
+  return outcomes;
+}
+
+function applyAlone(w: WriterState, t: Transition): Outcome {
+  w.db.exec('SAVEPOINT one');
+  const { lastSeq, lastOwed } = w;
+  try {
+    const outcome = apply(w, t);
+    w.db.exec('RELEASE one');
+    return outcome;
+  } catch (error) {
+    if (kindOf(error) !== 'data') throw error;
+    if (t.kind !== 'admit') throw new StoreFailure('STORE_FAILED', `the store does not take a ${t.kind}: ${messageOf(error)}`, true);
+    w.db.exec('ROLLBACK TO one');
+    w.db.exec('RELEASE one');
+    Object.assign(w, { lastSeq, lastOwed });
+    w.names.clear();
+    w.facts.clear();
+    return { kind: 'admit', result: 'refused', message: `the store does not take this job: ${messageOf(error)}` };
+  }
 }
 
 function prepare(w: WriterState, batch: CommitBatch): void {
   checkEpochs(w, batch);
-  w.lastSeq = w.sql.lastSeq.get() ?? 0;
+  const counters = w.sql.counters.get();
+  if (counters === undefined) throw new Error('the store has no counters');
+  Object.assign(w, counters);
+}
+
+function keepCounters(w: WriterState): void {
+  w.sql.setCounters.run(w.lastSeq, w.lastOwed);
 }
 
 /** The fence: every touched partition must still be held under the epoch of the batch. */

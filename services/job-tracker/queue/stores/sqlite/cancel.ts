@@ -1,5 +1,6 @@
 import { idFromBytes } from '../../../../../shared/ids.js';
 import type { Cancel, CancelOutcome } from '../../queue-store.js';
+import type { Facts } from './facts-cache.js';
 import { ignoredCode, stateCodes } from './codes.js';
 import { countsOf, leaveQueue } from './queued.js';
 import { oweResult } from './run-transitions.js';
@@ -40,7 +41,7 @@ function cancelNext(w: WriterState, t: Cancel, seq: number, outcome: CancelOutco
   const facts = factsOf(w, seq, t.partition);
   if (facts === undefined) return;
   w.sql.setNext.run(null, facts.groupId, facts.taskId);
-  end(w, t, seq, 'blocked', noCounts, outcome);
+  end(w, t, seq, facts, 'blocked', noCounts, outcome);
 }
 
 function cancelCurrent(w: WriterState, t: Cancel, task: TaskRow, outcome: CancelOutcome): void {
@@ -55,15 +56,16 @@ function cancelCurrent(w: WriterState, t: Cancel, task: TaskRow, outcome: Cancel
   const where = { ...facts, dueAt: task.dueAt };
   const counts = countsOf(w, task.seq, where);
   const placement = leaveQueue(w, task.seq, where);
-  end(w, t, task.seq, placement, counts, outcome);
+  end(w, t, task.seq, facts, placement, counts, outcome);
   Object.assign(outcome, advanceTask(w, facts.groupId, facts.taskId, t.partition, t.at));
 }
 
-function end(w: WriterState, t: Cancel, seq: number, placement: 'ready' | 'waiting' | 'blocked', counts: Counts, outcome: CancelOutcome): void {
-  const facts = factsOf(w, seq, t.partition);
+function end(w: WriterState, t: Cancel, seq: number, facts: Facts, placement: 'ready' | 'waiting' | 'blocked', counts: Counts, outcome: CancelOutcome): void {
   const { attempts, retryTimes, lostTimes } = counts;
-  w.sql.endWaiting.run(seq, stateCodes.CANCELLED, t.at, attempts, retryTimes, lostTimes, attempts === 0 ? 'cancelled before it ran' : 'cancelled before its retry');
-  const owedTo = facts === undefined ? undefined : oweResult(w, seq, facts);
+  const owed = facts.clientId === 0 ? null : w.lastOwed + 1;
+  const message = attempts === 0 ? 'cancelled before it ran' : 'cancelled before its retry';
+  w.sql.endWaiting.run(seq, stateCodes.CANCELLED, t.at, attempts, retryTimes, lostTimes, message, owed);
+  const owedTo = oweResult(w, seq, facts, owed);
   outcome.cancelled.push({ id: idOf(w, seq), seq, placement, ...(owedTo === undefined ? {} : { owedTo }) });
   w.facts.delete(seq);
 }

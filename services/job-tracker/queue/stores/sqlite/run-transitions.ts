@@ -36,13 +36,13 @@ export function finish(w: WriterState, t: Finish): FinishOutcome {
 
 function end(w: WriterState, t: Finish, facts: Facts, state: keyof typeof stateCodes): FinishOutcome {
   const { outcome, message, startedAt, truncated } = t.end;
-  const ended = w.sql.endRun.run(stateCodes[state], t.at, message, startedAt, outcomeCodes[outcome], truncated ? 1 : 0, t.seq, t.attempt);
+  const owed = facts.clientId === 0 ? null : w.lastOwed + 1;
+  const ended = w.sql.endRun.run(stateCodes[state], t.at, message, owed, startedAt, outcomeCodes[outcome], truncated ? 1 : 0, t.seq, t.attempt);
   if (ended.changes === 0) return { kind: 'finish', applied: false };
   w.sql.removeExecuting.run(t.seq);
   const freed = advanceTask(w, facts.groupId, facts.taskId, t.partition, t.at);
   w.facts.delete(t.seq);
-  const owedTo = oweResult(w, t.seq, facts);
-  return outcomeOf(freed, owedTo);
+  return outcomeOf(freed, oweResult(w, t.seq, facts, owed));
 }
 
 function outcomeOf(freed: Freed, owedTo: string | undefined): FinishOutcome {
@@ -53,10 +53,11 @@ function outcomeOf(freed: Freed, owedTo: string | undefined): FinishOutcome {
   return outcome;
 }
 
-/** Puts the result of an ended instance into the feedback queue, if one is owed; tells to whom. */
-export function oweResult(w: WriterState, seq: number, facts: Facts): string | undefined {
-  if (facts.clientId === 0) return undefined;
-  w.sql.owe.run(facts.clientId, seq);
+/** Puts the result of an ended instance into the feedback queue under the number `owed`, null: none; tells to whom. */
+export function oweResult(w: WriterState, seq: number, facts: Facts, owed: number | null): string | undefined {
+  if (owed === null) return undefined;
+  w.lastOwed = owed;
+  w.sql.owe.run(facts.clientId, owed, seq);
   return w.names.clientName(facts.clientId);
 }
 
@@ -94,8 +95,7 @@ export function promote(w: WriterState, t: Promote): PromoteOutcome {
 export function late(w: WriterState, t: Late): LateOutcome {
   const found = w.sql.seqById.get(t.id);
   if (found === undefined || factsOf(w, found.seq, t.partition) === undefined) return { kind: 'late', known: false };
-  const code = outcomeCodes[t.outcome];
-  const kept =
-    w.sql.lateOnAttempt.run(code, t.message, found.seq, t.attempt).changes + w.sql.lateOnEnd.run(code, t.message, found.seq, t.attempt).changes;
+  const record = { outcome: outcomeCodes[t.outcome], message: t.message, seq: found.seq, attempt: t.attempt };
+  const kept = w.sql.lateOnAttempt.run(record).changes + w.sql.lateOnEnd.run(record).changes;
   return { kind: 'late', known: kept > 0 || w.sql.knowsAttempt.get({ seq: found.seq, attempt: t.attempt }) === 1 };
 }

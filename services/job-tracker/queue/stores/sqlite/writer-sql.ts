@@ -1,4 +1,4 @@
-import type { Database } from 'better-sqlite3';
+import type { Database, Statement } from 'better-sqlite3';
 
 /** The ready row of an instance by its key: group, priority, due time, seq. */
 const readyKey = 'group_id = ? AND priority = ? AND due_at = ? AND seq = ?';
@@ -7,11 +7,12 @@ const readyKey = 'group_id = ? AND priority = ? AND due_at = ? AND seq = ?';
 export const smallJobBytes = 4_096;
 
 /** The statements of transitions, prepared once per connection. Positional values, in the order of the text. */
-export function prepareWriterSql(db: Database) {
-  const run = (text: string) => db.prepare(text);
+export function prepareWriterSql(db: Database): WriterSql {
+  const run = (text: string): Statement<unknown[]> => db.prepare(text);
   return {
     epoch: db.prepare<[number], number>('SELECT epoch FROM ownership WHERE part = ?').pluck(),
-    lastSeq: db.prepare<[], number>('SELECT coalesce(max(seq), 0) FROM instance').pluck(),
+    counters: db.prepare<[], { lastSeq: number; lastOwed: number }>('SELECT last_seq AS lastSeq, last_owed AS lastOwed FROM counter'),
+    setCounters: run('UPDATE counter SET last_seq = ?, last_owed = ?'),
 
     addInstance: run(
       `INSERT INTO instance (seq, id, group_id, task_id, type, priority, due_at, created_at, client_id, policy, answer, job)
@@ -80,16 +81,20 @@ export function prepareWriterSql(db: Database) {
        SELECT seq, attempt, fence, worker_id, assigned_at, ?, ?, ?, ?, ? FROM executing WHERE seq = ? AND attempt = ?`,
     ),
     endRun: run(
-      `INSERT INTO ended (seq, state, ended_at, attempts, retry_times, lost_times, message, fence, worker_id, assigned_at, started_at, outcome, truncated)
-       SELECT seq, ?, ?, attempt, retry_times, lost_times, ?, fence, worker_id, assigned_at, ?, ?, ? FROM executing WHERE seq = ? AND attempt = ?`,
+      `INSERT INTO ended (seq, state, ended_at, attempts, retry_times, lost_times, message, owed, fence, worker_id, assigned_at, started_at, outcome, truncated)
+       SELECT seq, ?, ?, attempt, retry_times, lost_times, ?, ?, fence, worker_id, assigned_at, ?, ?, ? FROM executing WHERE seq = ? AND attempt = ?`,
     ),
-    endWaiting: run('INSERT INTO ended (seq, state, ended_at, attempts, retry_times, lost_times, message) VALUES (?, ?, ?, ?, ?, ?, ?)'),
+    endWaiting: run('INSERT INTO ended (seq, state, ended_at, attempts, retry_times, lost_times, message, owed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)'),
     endedState: db.prepare<[number], number>('SELECT state FROM ended WHERE seq = ?').pluck(),
-    owe: run("INSERT INTO feedback (client_id, dead, seq, deliveries, next_at, last_error) VALUES (?, 0, ?, 0, 0, '')"),
+    owe: run("INSERT INTO feedback (client_id, dead, owed, seq, deliveries, next_at, last_error) VALUES (?, 0, ?, ?, 0, 0, '')"),
 
-    lateOnAttempt: run('UPDATE attempt SET late_outcome = ?, late_message = ? WHERE seq = ? AND attempt = ? AND late_outcome IS NULL'),
+    lateOnAttempt: run(
+      `UPDATE attempt SET late_outcome = @outcome, late_message = @message
+       WHERE seq = @seq AND attempt = @attempt AND late_outcome IS NULL AND outcome <> @outcome`,
+    ),
     lateOnEnd: run(
-      'UPDATE ended SET late_outcome = ?, late_message = ? WHERE seq = ? AND attempts = ? AND worker_id IS NOT NULL AND late_outcome IS NULL',
+      `UPDATE ended SET late_outcome = @outcome, late_message = @message
+       WHERE seq = @seq AND attempts = @attempt AND worker_id IS NOT NULL AND late_outcome IS NULL AND outcome <> @outcome`,
     ),
     knowsAttempt: db.prepare<[{ seq: number; attempt: number }], number>(
       `SELECT EXISTS (SELECT 1 FROM attempt WHERE seq = @seq AND attempt = @attempt)
@@ -99,8 +104,51 @@ export function prepareWriterSql(db: Database) {
   };
 }
 
+
 /** The prepared statements of transitions. */
-export type WriterSql = ReturnType<typeof prepareWriterSql>;
+export interface WriterSql extends Record<RunName, Statement<unknown[]>> {
+  epoch: Statement<[number], number>;
+  counters: Statement<[], { lastSeq: number; lastOwed: number }>;
+  instanceById: Statement<[string], InstanceById>;
+  seqById: Statement<[string], { seq: number; groupId: number; clientId: number | null }>;
+  idOf: Statement<[number], Buffer>;
+  job: Statement<[number], Buffer>;
+  facts: Statement<[number], FactsRow>;
+  runData: Statement<[number], RunData>;
+  task: Statement<[number, string], TaskRow>;
+  readyCounts: Statement<[number, number, number, number], Counts>;
+  waitingCounts: Statement<[number, number, number], Counts>;
+  dueRows: Statement<[number, number, number], DueRow>;
+  nextDue: Statement<[number], number>;
+  executing: Statement<[number], { attempt: number }>;
+  endedState: Statement<[number], number>;
+  knowsAttempt: Statement<[{ seq: number; attempt: number }], number>;
+}
+
+type RunName =
+  | 'setCounters'
+  | 'addInstance'
+  | 'answered'
+  | 'removeInstance'
+  | 'addTask'
+  | 'setNext'
+  | 'setCurrent'
+  | 'endTask'
+  | 'addReady'
+  | 'removeReady'
+  | 'addWaiting'
+  | 'removeWaiting'
+  | 'addExecuting'
+  | 'execute'
+  | 'reassign'
+  | 'setCancelling'
+  | 'removeExecuting'
+  | 'endAttempt'
+  | 'endRun'
+  | 'endWaiting'
+  | 'owe'
+  | 'lateOnAttempt'
+  | 'lateOnEnd';
 
 interface InstanceById {
   seq: number;

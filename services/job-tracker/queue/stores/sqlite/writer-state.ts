@@ -12,8 +12,10 @@ export interface WriterState {
   sql: WriterSql;
   names: Names;
   facts: FactsCache;
-  /** The last seq that was given, read anew in every transaction. */
+  /** The last arrival number that was given; read anew in every transaction, as lastOwed. */
   lastSeq: number;
+  /** The last number of an owed result. */
+  lastOwed: number;
 }
 
 /** What never changes of an instance; undefined when it is not there or not of that partition. */

@@ -20,6 +20,13 @@ export interface WriterOptions extends Wanted {
   faults: readonly StoreFault[];
 }
 
+interface Opened {
+  state: WriterState;
+  reads: OwnerReads;
+  checkpoints: Checkpoints;
+  identity: StoreIdentity;
+}
+
 /** What the writer tells unasked. */
 export type WriterNotice = { state: 'OK' | 'LOCKED' | 'FAILED'; message: string };
 
@@ -32,7 +39,7 @@ export class Writer {
   readonly #locks: LockWait;
   readonly #faults: FaultPlan;
   readonly #tell: (notice: WriterNotice) => void;
-  #open: { state: WriterState; reads: OwnerReads; checkpoints: Checkpoints; identity: StoreIdentity } | undefined;
+  #open: Opened | undefined;
   #failed: StoreFailure | undefined;
   #ioErrorsInRow = 0;
 
@@ -127,13 +134,13 @@ export class Writer {
     state.db.close();
   }
 
-  #connect(): NonNullable<typeof this.#open> {
+  #connect(): Opened {
     const { db, identity } = openForWriting(this.#options, this.#locks);
-    const state: WriterState = { db, sql: prepareWriterSql(db), names: new Names(db), facts: new FactsCache(), lastSeq: 0 };
+    const state: WriterState = { db, sql: prepareWriterSql(db), names: new Names(db), facts: new FactsCache(), lastSeq: 0, lastOwed: 0 };
     return { state, identity, reads: new OwnerReads(state), checkpoints: new Checkpoints(db) };
   }
 
-  #opened(): NonNullable<typeof this.#open> {
+  #opened(): Opened {
     if (this.#failed !== undefined) throw this.#failed;
     if (this.#open === undefined) throw new StoreFailure('STORE_FAILED', `store ${this.#options.file} is not open`, true);
     return this.#open;

@@ -13,6 +13,15 @@ CREATE TABLE meta (
   partitions INTEGER NOT NULL
 ) STRICT;
 
+-- The last numbers that were given; they are never given again.
+CREATE TABLE counter (
+  one INTEGER PRIMARY KEY CHECK (one = 1),
+  last_seq INTEGER NOT NULL,
+  last_owed INTEGER NOT NULL
+) STRICT;
+
+INSERT INTO counter (one, last_seq, last_owed) VALUES (1, 0, 0);
+
 -- The fence: who owns a partition under which epoch. The epoch only grows.
 CREATE TABLE ownership (
   part INTEGER PRIMARY KEY,
@@ -134,6 +143,8 @@ CREATE TABLE ended (
   retry_times INTEGER NOT NULL,
   lost_times INTEGER NOT NULL,
   message TEXT NOT NULL,
+  -- The feedback row of its result; NULL: none was owed.
+  owed INTEGER,
   fence INTEGER,
   worker_id INTEGER,
   assigned_at INTEGER,
@@ -144,15 +155,16 @@ CREATE TABLE ended (
   late_message TEXT
 ) STRICT;
 
--- Results that are owed.
+-- Results that are owed, in the order in which they came to be owed.
 CREATE TABLE feedback (
   client_id INTEGER NOT NULL,
   dead INTEGER NOT NULL,
+  owed INTEGER NOT NULL,
   seq INTEGER NOT NULL,
   deliveries INTEGER NOT NULL,
   next_at INTEGER NOT NULL,
   last_error TEXT NOT NULL,
-  PRIMARY KEY (client_id, dead, seq)
+  PRIMARY KEY (client_id, dead, owed)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE log (

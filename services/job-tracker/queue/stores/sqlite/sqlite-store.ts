@@ -1,0 +1,223 @@
+import { statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { LtsError } from '../../../../../shared/errors/lts-error.js';
+import { type Clock, systemClock } from '../../../../../shared/time/clock.js';
+import {
+  type CommitBatch,
+  CommitFailed,
+  type FeedbackRow,
+  type FeedbackSettlement,
+  type HeldEpoch,
+  type LoadedPartition,
+  type LogRow,
+  type Outcome,
+  type OwnerIdentity,
+  type QueueStore,
+  type ReadyKey,
+  type ReadyRow,
+  type StoreHealth,
+  type StoreIdentity,
+} from '../../queue-store.js';
+import type { AttemptRow, InstanceFilter, InstanceRow, InstanceTarget } from '../../status-queries.js';
+import { packBatch, unpackOutcomes } from './batch-codec.js';
+import type { StoreFault } from './faults.js';
+import { jobsOf } from './packed-jobs.js';
+import type { ReaderCalls } from './reader-thread.js';
+import { StoreThread, ThreadFailure } from './store-thread.js';
+import type { WriterCalls } from './writer-thread.js';
+import type { WriterNotice, WriterOptions } from './writer.js';
+
+/** How the store is opened. */
+export interface SqliteStoreOptions {
+  /** Path of the database file, on a local disk. Made when it is missing. */
+  file: string;
+  cluster: string;
+  partitions: number;
+  /** How long a lock of another process is awaited, in milliseconds. Default 10 s. */
+  lockWaitMs?: number;
+  /** Free bytes below which new jobs are refused (what is in goes on). Default 256 MiB. */
+  diskReserveBytes?: number;
+  /** For deadlines on this side of the threads. */
+  clock?: Clock;
+  /** Time beyond lockWaitMs in which a call must be answered. Default 30 s. */
+  answerWithinMs?: number;
+  /** For tests. */
+  faults?: readonly StoreFault[];
+}
+
+/** The queues in one SQLite file: a thread that writes, a thread that reads. */
+export function createSqliteStore(options: SqliteStoreOptions): QueueStore {
+  return new SqliteStore(options);
+}
+
+/** How long the threads get to close by themselves. */
+const closeWithinMs = 10_000;
+/** Instances among which the last one of a task that does not live is searched, the newest first. */
+const searchSteps = 40;
+
+class SqliteStore implements QueueStore {
+  readonly #options: SqliteStoreOptions;
+  readonly #clock: Clock;
+  readonly #writer: StoreThread<WriterCalls, WriterNotice>;
+  #reader: StoreThread<ReaderCalls, never> | undefined;
+  #notice: WriterNotice = { state: 'OK', message: '' };
+  #closed = false;
+
+  constructor(options: SqliteStoreOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    const { file, cluster, partitions, lockWaitMs = 10_000, diskReserveBytes = 256 * 1024 * 1024, faults = [] } = options;
+    const data: WriterOptions = { file, cluster, partitions, lockWaitMs, diskReserveBytes, faults };
+    this.#writer = this.#thread('./writer-thread.js', data, lockWaitMs + (options.answerWithinMs ?? 30_000));
+  }
+
+  async open(): Promise<StoreIdentity> {
+    const identity = await this.#writer.call('open', []);
+    this.#reader ??= this.#thread('./reader-thread.js', { file: this.#options.file }, this.#options.answerWithinMs ?? 30_000);
+    return identity;
+  }
+
+  take(partitions: readonly number[], owner: OwnerIdentity): Promise<HeldEpoch[]> {
+    return this.#writer.call('take', [partitions, owner]);
+  }
+
+  release(held: readonly HeldEpoch[]): Promise<void> {
+    return this.#writer.call('release', [held]);
+  }
+
+  fenced(held: readonly HeldEpoch[]): Promise<number[]> {
+    return this.#reads.call('fenced', [held]);
+  }
+
+  load(partition: number): Promise<LoadedPartition> {
+    return this.#writer.call('load', [partition]);
+  }
+
+  async readReady(nodeGroup: string, after: ReadyKey | undefined, limit: number): Promise<ReadyRow[]> {
+    const { rows, jobLengths, jobs } = await this.#writer.call('readReady', [nodeGroup, after, limit]);
+    const nextJob = jobsOf(jobLengths, jobs);
+    for (const row of rows) row.job = nextJob();
+    return rows;
+  }
+
+  async commit(batch: CommitBatch): Promise<Outcome[]> {
+    const packed = packBatch(batch);
+    try {
+      return unpackOutcomes(await this.#writer.call('commit', [packed], [packed.numbers.buffer, packed.jobs.buffer]));
+    } catch (error) {
+      throw commitFailed(error);
+    }
+  }
+
+  appendLogs(lines: readonly LogRow[]): Promise<void> {
+    return this.#writer.call('appendLogs', [lines]);
+  }
+
+  readFeedback(submitNodeGroup: string, afterSeq: number, now: number, limit: number): Promise<FeedbackRow[]> {
+    return this.#reads.call('readFeedback', [submitNodeGroup, afterSeq, now, limit]);
+  }
+
+  settleFeedback(settled: FeedbackSettlement): Promise<void> {
+    return this.#writer.call('settleFeedback', [settled]);
+  }
+
+  resendFeedback(ids: readonly string[], submitNodeGroup: string, now: number): Promise<number> {
+    return this.#writer.call('resendFeedback', [ids, submitNodeGroup, now]);
+  }
+
+  feedbackGroups(): Promise<string[]> {
+    return this.#reads.call('feedbackGroups', []);
+  }
+
+  purge(before: number, limit: number): Promise<number> {
+    return this.#writer.call('purge', [before, limit]);
+  }
+
+  async findInstance(target: InstanceTarget): Promise<InstanceRow | undefined> {
+    if ('id' in target) return withBuffer(await this.#reads.call('findById', [target.id]));
+    const { nodeGroup, taskId } = target;
+    const live = await this.#reads.call('findLive', [nodeGroup, taskId]);
+    if (live !== undefined) return withBuffer(live);
+    let before: number | undefined = Number.MAX_SAFE_INTEGER;
+    for (let step = 0; step < searchSteps && before !== undefined; step++) {
+      const found: ReturnType<ReaderCalls['searchTask']> = await this.#reads.call('searchTask', [nodeGroup, taskId, before]);
+      if (found.row !== undefined) return withBuffer(found.row);
+      before = found.nextBefore;
+    }
+    return undefined;
+  }
+
+  listInstances(filter: InstanceFilter): Promise<{ rows: InstanceRow[]; nextBefore: number | undefined }> {
+    return this.#reads.call('listInstances', [filter]);
+  }
+
+  listAttempts(id: string): Promise<AttemptRow[]> {
+    return this.#reads.call('listAttempts', [id]);
+  }
+
+  listLogs(id: string, attempt: number, afterLine: number, limit: number): Promise<{ rows: LogRow[]; nextAfter: number | undefined }> {
+    return this.#reads.call('listLogs', [id, attempt, afterLine, limit]);
+  }
+
+  listFeedback(submitNodeGroup: string, deadOnly: boolean, limit: number): Promise<FeedbackRow[]> {
+    return this.#reads.call('listFeedback', [submitNodeGroup, deadOnly, limit]);
+  }
+
+  countFeedback(): Promise<{ submitNodeGroup: string; owed: number; dead: number }[]> {
+    return this.#reads.call('countFeedback', []);
+  }
+
+  countBefore(nodeGroup: string, key: ReadyKey, most: number): Promise<number> {
+    return this.#reads.call('countBefore', [nodeGroup, key, most]);
+  }
+
+  async health(): Promise<StoreHealth> {
+    const disk = await statfs(dirname(this.#options.file)).catch(() => undefined);
+    const freeBytes = disk === undefined ? 0 : disk.bavail * disk.bsize;
+    return this.#closed ? { state: 'CLOSED', message: '', freeBytes } : { ...this.#notice, freeBytes };
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await Promise.all([this.#writer, this.#reader].map((thread) => thread && this.#end(thread)));
+  }
+
+  async #end(thread: StoreThread<{ close: () => void }, never> | StoreThread<WriterCalls, WriterNotice> | StoreThread<ReaderCalls, never>): Promise<void> {
+    const asked = (thread as StoreThread<{ close: () => void }, never>).call('close', []).catch(() => undefined);
+    const late = new AbortController();
+    await Promise.race([asked, this.#clock.sleep(closeWithinMs, late.signal).catch(() => undefined)]);
+    late.abort();
+    await thread.end();
+  }
+
+  get #reads(): StoreThread<ReaderCalls, never> {
+    if (this.#reader === undefined) throw new LtsError('STORE_FAILED', `store ${this.#options.file} is not open`);
+    return this.#reader;
+  }
+
+  #thread<T>(entry: string, data: unknown, deadlineMs: number): T {
+    return new StoreThread({
+      entry: new URL(entry, import.meta.url),
+      data,
+      clock: this.#clock,
+      deadlineMs,
+      onNotice: (notice: WriterNotice) => (this.#notice = notice),
+      onDeath: (message) => {
+        if (!this.#closed) this.#notice = { state: 'FAILED', message };
+      },
+    }) as T;
+  }
+}
+
+/** Buffers arrive from another thread as plain bytes. */
+function withBuffer(row: InstanceRow | undefined): InstanceRow | undefined {
+  if (row?.job !== undefined) row.job = Buffer.from(row.job.buffer, row.job.byteOffset, row.job.length);
+  return row;
+}
+
+function commitFailed(error: unknown): CommitFailed {
+  const { reason, message, rolledBack } = error instanceof ThreadFailure ? error : { reason: 'STORE_FAILED', message: String(error), rolledBack: false };
+  const known = reason === 'STORE_LOCKED' || reason === 'STALE_EPOCH' || reason === 'DISK_LOW' ? reason : 'STORE_FAILED';
+  return new CommitFailed(known, message, rolledBack, error);
+}

@@ -1,0 +1,100 @@
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import type { FeedbackSettlement, HeldEpoch, LogRow, OwnerIdentity, ReadyKey, ReadyRow } from '../../queue-store.js';
+import { packOutcomes, type PackedBatch, unpackBatch } from './batch-codec.js';
+import { appendLogs, type LowWork, resendFeedback, settleFeedback } from './low-lane.js';
+import { purge } from './purge.js';
+import { answer, servedBy } from './serve-calls.js';
+import type { CallMessage } from './store-thread.js';
+import { JobPacker } from './packed-jobs.js';
+import { Writer, type WriterOptions } from './writer.js';
+
+const port = parentPort as MessagePort;
+const writer = new Writer(workerData as WriterOptions, (notice) => port.postMessage({ notice }));
+
+/** Ready rows with their jobs packed. */
+export interface PackedReady {
+  rows: ReadyRow[];
+  jobLengths: number[];
+  jobs: Uint8Array<ArrayBuffer>;
+}
+
+function packReady(rows: ReadyRow[]): PackedReady {
+  const jobs = new JobPacker();
+  for (const row of rows) {
+    jobs.add(row.job);
+    row.job = undefined;
+  }
+  return { rows, jobLengths: jobs.lengths, jobs: jobs.finish() };
+}
+
+/** Answered at once, in their order. */
+const served = {
+  open: () => writer.open(),
+  take: (partitions: readonly number[], owner: OwnerIdentity) => writer.take(partitions, owner),
+  release: (held: readonly HeldEpoch[]) => writer.release(held),
+  load: (partition: number) => writer.load(partition),
+  readReady: (group: string, after: ReadyKey | undefined, limit: number) => packReady(writer.readReady(group, after, limit)),
+  commit: (packed: PackedBatch) => packOutcomes(writer.commit(unpackBatch(packed))),
+  close: () => writer.close(),
+};
+
+/** One step at a time, when nothing else waits. */
+const lower = {
+  appendLogs: (lines: readonly LogRow[]) => appendLogs(writer, lines),
+  settleFeedback: (settled: FeedbackSettlement) => settleFeedback(writer, settled),
+  resendFeedback: (ids: readonly string[], group: string, now: number) => resendFeedback(writer, ids, group, now),
+  purge: (before: number, limit: number) => purge(writer, before, limit),
+};
+
+type Results<L extends Record<string, (...args: never[]) => LowWork<unknown>>> = {
+  [K in keyof L]: (...args: Parameters<L[K]>) => ReturnType<L[K]> extends LowWork<infer T> ? T : never;
+};
+
+/** What this thread serves. */
+export type WriterCalls = typeof served & Results<typeof lower>;
+
+const lane: { call: number; work: LowWork<unknown> }[] = [];
+let stepping = false;
+
+/** One step of the lower lane, or a checkpoint, per turn of the loop: calls that arrive come between. */
+function step(): void {
+  const [first] = lane;
+  if (first === undefined) {
+    stepping = false;
+    writer.checkpoint(true);
+    return;
+  }
+  setImmediate(step);
+  try {
+    const { done, value } = first.work.next();
+    if (done !== true) return;
+    lane.shift();
+    answer(port, first.call, () => value);
+  } catch (error) {
+    lane.shift();
+    answer(port, first.call, () => {
+      throw error;
+    });
+  }
+}
+
+function wake(): void {
+  if (stepping) return;
+  stepping = true;
+  setImmediate(step);
+}
+
+function transferOf(value: unknown): ArrayBuffer[] {
+  const packed = value as Partial<PackedReady> | undefined;
+  return packed?.jobs === undefined ? [] : [packed.jobs.buffer];
+}
+
+port.on('message', (message: CallMessage) => {
+  if (message.name in lower) {
+    lane.push({ call: message.call, work: servedBy(lower, message)() as LowWork<unknown> });
+  } else {
+    answer(port, message.call, servedBy(served, message), transferOf);
+    if (message.name === 'commit') writer.checkpoint(false);
+  }
+  if (message.name !== 'close') wake();
+});
