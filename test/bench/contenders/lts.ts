@@ -20,15 +20,16 @@ export function lts(parent: string, _store: 'sqlite'): Contender {
 async function startTracker(parent: string): Promise<Servers<LtsSettings, LtsSettings>> {
   const folder = serverFolder('lts', parent);
   const port = await freePort();
+  const address = `127.0.0.1:${port}`;
   const tracker = new OwnServer({
     name: 'job-tracker',
     command: process.execPath,
-    args: [join(packageRoot, 'dist/services/cli/main.js'), 'job-tracker', '--port', String(port), '--data', folder],
+    args: [join(packageRoot, 'dist/services/cli/main.js'), 'job-tracker', '--listen', address, '--data-dir', join(folder, 'tracker')],
     folder,
     stopSignal: 'SIGTERM',
   });
   await tracker.ready(() => reachable(port));
-  const settings: LtsSettings = { tracker: `127.0.0.1:${port}`, folder };
+  const settings: LtsSettings = { tracker: address, folder, workThreads: 1_000 };
   return { producer: settings, worker: settings, stop: () => tracker.stop() };
 }
 

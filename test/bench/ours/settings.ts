@@ -2,8 +2,10 @@
 export interface LtsSettings {
   /** host:port of the JobTracker. */
   tracker: string;
-  /** Where they may keep their FailStores. */
+  /** Where the worker may keep its FailStore. */
   folder: string;
+  /** Tasks that the worker runs at once. */
+  workThreads: number;
 }
 
 /** The group that runs all jobs of the benchmark. */
