@@ -28,18 +28,19 @@ export function loadServiceSettings(service: ServiceCommand, { flags, file, othe
 export async function serve(service: ServiceCommand, given: ServiceFlags): Promise<void> {
   const { values } = loadServiceSettings(service, given);
   const log = createLogger(service.name, (values as { logLevel: LogLevelName }).logLevel);
-  guardProcess(log);
+  const fail = guardProcess(log);
   const signals = catchSignals();
   const running = await service.start(values as never, log);
   log.info('process.started', { address: running.address });
-  process.stdout.write([`${service.name} serves on ${running.address}`, ...(running.lines ?? []), ''].join('\n'));
+  process.stdout.write([`${service.name} ${service.verb} ${running.address}`, ...(running.lines ?? []), ''].join('\n'));
+  running.closed?.catch(fail);
   const signal = await signals;
   await leave(running, signal, log);
 }
 
 /** What nobody caught: the state of the process is not known any more, so it goes at once. */
-function guardProcess(log: Logger): void {
-  const fail = (error: unknown): void => {
+function guardProcess(log: Logger): (error: unknown) => never {
+  const fail = (error: unknown): never => {
     log.error('process.failed', { error });
     process.exit(exitCodes.software.code);
   };
@@ -47,6 +48,7 @@ function guardProcess(log: Logger): void {
   process.on('unhandledRejection', fail);
   // Whoever read our first lines may be gone.
   process.stdout.on('error', () => undefined);
+  return fail;
 }
 
 /** Resolves with the first signal to leave; the second one ends the process at once. */

@@ -9,6 +9,8 @@ export interface RunningService {
   drain(): Promise<void>;
   /** More lines for the person who started it. */
   lines?: readonly string[];
+  /** Rejects when the service cannot go on. */
+  closed?: Promise<void>;
 }
 
 /** How a service is started. */
@@ -19,6 +21,8 @@ export interface ServiceCommand {
   name: string;
   description: string;
   settings: AnySettings;
+  /** What stands between name and address in the line that says it has started. */
+  verb: string;
   /** Prepared for one config; the app is loaded only when it is started. */
   start(config: never, log: Logger): Promise<RunningService>;
 }
@@ -28,8 +32,9 @@ export function service<F extends SettingFields>(row: {
   name: string;
   description: string;
   settings: Settings<F>;
+  verb?: string;
   load: () => Promise<StartService<ValuesOf<F>>>;
 }): ServiceCommand {
-  const { name, description, settings, load } = row;
-  return { name, description, settings, start: async (config: ValuesOf<F>, log) => (await load())(config, { log }) };
+  const { name, description, settings, verb = 'serves on', load } = row;
+  return { name, description, settings, verb, start: async (config: ValuesOf<F>, log) => (await load())(config, { log }) };
 }

@@ -1,4 +1,5 @@
 import { jobTrackerSettings } from '../job-tracker/config.js';
+import { taskTrackerSettings } from '../task-tracker/config.js';
 import { service, type ServiceCommand } from './service-command.js';
 
 /** The services that `lts` runs. An app is loaded only when it is started. */
@@ -8,5 +9,12 @@ export const serviceCommands: readonly ServiceCommand[] = [
     description: 'The scheduler: takes jobs in, keeps them, hands them to workers.',
     settings: jobTrackerSettings,
     load: async () => (await import('../job-tracker/app.js')).startJobTracker,
+  }),
+  service({
+    name: 'task-tracker',
+    description: 'A worker: runs the jobs of one group with the runners of a module.',
+    settings: taskTrackerSettings,
+    verb: 'works as',
+    load: async () => (await import('../task-tracker/app.js')).startTaskTracker,
   }),
 ];
