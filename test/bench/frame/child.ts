@@ -36,9 +36,13 @@ export class Child {
       stdio: ['ignore', 2, 2, 'ipc'],
       env: { ...process.env, ...environment },
     });
+    const atExit = (): boolean => this.#process.kill('SIGKILL');
+    // Before the servers end, so that it has no lost connection to complain about.
+    process.prependOnceListener('exit', atExit);
     this.#process.on('message', (answer: Answer) => this.#settle(answer));
     this.#exited = new Promise((resolve) => {
       this.#process.once('exit', (code, signal) => {
+        process.off('exit', atExit);
         const reason = new Error(`${script.pathname} ended (code ${code}, signal ${signal}) before it answered`);
         for (const waiting of this.#waiting.values()) waiting.reject(reason);
         this.#waiting.clear();
