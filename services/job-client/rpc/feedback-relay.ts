@@ -1,0 +1,167 @@
+import type { ServerDuplexStream, UntypedHandleCall } from '@grpc/grpc-js';
+import { LtsError } from '../../../shared/errors/lts-error.js';
+import type { FeedbackHello__Output } from '../../../shared/grpc/generated/lts/v1/FeedbackHello.js';
+import type { JobResult__Output } from '../../../shared/grpc/generated/lts/v1/JobResult.js';
+import type { WatchFeedbackRequest__Output } from '../../../shared/grpc/generated/lts/v1/WatchFeedbackRequest.js';
+import type { WatchFeedbackResponse } from '../../../shared/grpc/generated/lts/v1/WatchFeedbackResponse.js';
+import { failStream, type Handlers } from '../../../shared/grpc/handlers.js';
+import { StreamWriter } from '../../../shared/grpc/stream-writer.js';
+import type { Logger } from '../../../shared/log/logger.js';
+import type { CallParts } from '../discover/call-owner.js';
+import type { FeedbackStream } from '../results/feedback-stream.js';
+import { FeedbackStreams } from '../results/feedback-streams.js';
+import { groupForm } from '../submit/check-job.js';
+
+type Call = ServerDuplexStream<WatchFeedbackRequest__Output, WatchFeedbackResponse>;
+
+const frameResults = 200;
+const frameBytes = 512 * 1024;
+
+/** The open receivers, so that a leaving gateway can end them. */
+export class FeedbackRelays {
+  readonly #parts: CallParts;
+  readonly #log: Logger;
+  readonly #open = new Set<FeedbackRelay>();
+  #closed = false;
+
+  constructor(parts: CallParts, log: Logger) {
+    this.#parts = parts;
+    this.#log = log;
+  }
+
+  /** FeedbackService: each receiver of an application becomes one at every tracker. */
+  service(handlers: Handlers): Record<string, UntypedHandleCall> {
+    return {
+      WatchFeedback: handlers.duplex<WatchFeedbackRequest__Output, WatchFeedbackResponse>((call) => {
+        if (this.#closed) throw new LtsError('DRAINING', 'this gateway is leaving; connect to another one');
+        const relay = new FeedbackRelay(call, this.#parts, this.#log, () => this.#open.delete(relay));
+        this.#open.add(relay);
+      }) as UntypedHandleCall,
+    };
+  }
+
+  /** Tells all receivers to connect elsewhere. */
+  closeAll(): void {
+    this.#closed = true;
+    for (const relay of this.#open) relay.fail(new LtsError('DRAINING', 'this gateway is leaving; connect to another one'));
+  }
+}
+
+/** One receiver of an application. What it does not ack is not acked to the tracker either, which sends it again. */
+class FeedbackRelay {
+  readonly #call: Call;
+  readonly #parts: CallParts;
+  readonly #log: Logger;
+  readonly #onClose: () => void;
+  readonly #writer: StreamWriter<WatchFeedbackResponse>;
+  /** By feedback id: the tracker that brought it last. In the order of arrival: the first ones are out. */
+  readonly #held = new Map<string, FeedbackStream>();
+  readonly #queue: JobResult__Output[] = [];
+  #out = new Set<string>();
+  #max = 100;
+  #streams: FeedbackStreams | undefined;
+  #known = false;
+  #closed = false;
+
+  constructor(call: Call, parts: CallParts, log: Logger, onClose: () => void) {
+    this.#call = call;
+    this.#parts = parts;
+    this.#log = log;
+    this.#onClose = onClose;
+    this.#writer = new StreamWriter<WatchFeedbackResponse>(call, { clock: parts.clock, onStall: (error) => this.fail(error) });
+    this.#writer.onDrain(() => this.#send());
+    call.on('data', (frame: WatchFeedbackRequest__Output) => this.#onFrame(frame));
+    call.on('error', () => this.#close());
+    call.on('cancelled', () => this.#close());
+    call.on('end', () => {
+      this.#close();
+      call.end();
+    });
+  }
+
+  /** Ends the stream with an error. */
+  fail(error: unknown): void {
+    if (this.#closed) return;
+    this.#close();
+    failStream(this.#call as unknown as ServerDuplexStream<never, never>, error, this.#log);
+  }
+
+  #onFrame({ frame, hello, ack }: WatchFeedbackRequest__Output): void {
+    if (this.#closed) return;
+    try {
+      if (frame === 'hello' && hello && this.#streams === undefined) return this.#start(hello);
+      if (frame === 'ack' && ack && this.#streams !== undefined) return this.#settle(ack.feedback_ids, ack.failures);
+      throw new LtsError('BAD_FRAME', this.#streams === undefined ? 'the first frame must be hello' : `a frame with ${frame ?? 'nothing'} in it; send ack frames after the hello`);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  #start(hello: FeedbackHello__Output): void {
+    const { submit_node_group: group, client_id: clientId, max_in_flight: max } = hello;
+    if (!groupForm.test(group)) throw new LtsError('INVALID_ARGUMENT', `submit_node_group is ${JSON.stringify(group.slice(0, 100))}; give 1 to 64 of the characters A-Z a-z 0-9 . _ : -`);
+    if (clientId.length > 128) throw new LtsError('INVALID_ARGUMENT', `client_id has ${clientId.length} characters; give at most 128`);
+    if (max < 0 || max > 10_000) throw new LtsError('INVALID_ARGUMENT', `max_in_flight is ${max}; give 1 to 10,000, or 0 for 100`);
+    this.#max = max === 0 ? 100 : max;
+    this.#log.info('client.online', { group, clientId });
+    this.#streams = new FeedbackStreams({
+      ...this.#parts,
+      log: this.#log,
+      hello: { submit_node_group: group, client_id: clientId, max_in_flight: this.#max },
+      onResults: (from, results) => this.#take(from, results),
+      onOpen: () => this.#sayKnown(),
+    });
+  }
+
+  #sayKnown(): void {
+    if (this.#known || !this.#writer.ready) return;
+    this.#known = true;
+    this.#writer.write({ results: [] });
+  }
+
+  #take(from: FeedbackStream, results: readonly JobResult__Output[]): void {
+    for (const result of results) {
+      // A repeat of what is out already: the application has it, only its ack goes elsewhere.
+      if (!this.#held.has(result.feedback_id)) this.#queue.push(result);
+      this.#held.set(result.feedback_id, from);
+    }
+    this.#send();
+  }
+
+  #send(): void {
+    while (!this.#closed && this.#writer.ready && this.#queue.length > 0 && this.#out.size < this.#max) {
+      const results: JobResult__Output[] = [];
+      let bytes = 0;
+      while (results.length < frameResults && bytes < frameBytes && this.#out.size < this.#max) {
+        const result = this.#queue.shift();
+        if (result === undefined) break;
+        bytes += result.message.length + 300;
+        this.#out.add(result.feedback_id);
+        results.push(result);
+      }
+      this.#known = true;
+      this.#writer.write({ results });
+    }
+  }
+
+  #settle(acked: readonly string[], failures: readonly { feedback_id: string; message: string }[]): void {
+    for (const id of acked) this.#release(id)?.ack(id);
+    for (const { feedback_id: id, message } of failures) this.#release(id)?.fail(id, message);
+    this.#send();
+  }
+
+  #release(id: string): FeedbackStream | undefined {
+    if (!this.#out.delete(id)) return undefined;
+    const from = this.#held.get(id);
+    this.#held.delete(id);
+    return from;
+  }
+
+  #close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#writer.close();
+    this.#streams?.close();
+    this.#onClose();
+  }
+}
