@@ -144,7 +144,7 @@ function addConfig(program: Command, services: readonly ServiceCommand[], otherK
   parent.action(async (name: string | undefined) => {
     const { config, output } = parent.opts<{ config?: string; output: 'table' | 'json' }>();
     const { showConfig } = await import('./handlers/show-config.js');
-    end(exitCodes[showConfig(name, services, { flags: {}, file: config, otherKeys }, new Output(output))].code);
+    end(exitCodes[showConfig(name, services, { flags: {}, file: config, otherKeys, allowMissing: true }, new Output(output))].code);
   });
 }
 

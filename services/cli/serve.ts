@@ -12,6 +12,8 @@ export interface ServiceFlags {
   file: string | undefined;
   /** Keys of the other services, whose variables may stand in the same environment. */
   otherKeys: readonly string[];
+  /** For showing only. */
+  allowMissing?: boolean;
 }
 
 /** All settings of the process of a service. */
@@ -20,8 +22,8 @@ export function settingsOf(service: ServiceCommand): AnySettings {
 }
 
 /** The settings in force. Throws CONFIG_INVALID. */
-export function loadServiceSettings(service: ServiceCommand, { flags, file, otherKeys }: ServiceFlags): LoadedSettings {
-  return loadSettings(settingsOf(service) as Settings, { flags, file, otherKeys });
+export function loadServiceSettings(service: ServiceCommand, given: ServiceFlags): LoadedSettings {
+  return loadSettings(settingsOf(service) as Settings, given);
 }
 
 /** Runs a service until a signal ends the process. Never returns to the caller in a way that ends the process. */
@@ -34,8 +36,12 @@ export async function serve(service: ServiceCommand, given: ServiceFlags): Promi
   log.info('process.started', { address: running.address });
   process.stdout.write([`${service.name} ${service.verb} ${running.address}`, ...(running.lines ?? []), ''].join('\n'));
   running.closed?.catch(fail);
-  const signal = await signals;
-  await leave(running, signal, log);
+  const reason = await Promise.race([signals, running.failed ?? signals]);
+  if (reason instanceof LtsError) {
+    log.error('process.failed', { error: reason });
+    process.exit(exitCodes.software.code);
+  }
+  await leave(running, reason, log);
 }
 
 /** What nobody caught: the state of the process is not known any more, so it goes at once. */

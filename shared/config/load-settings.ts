@@ -17,6 +17,8 @@ export interface SettingSources {
   file?: string | undefined;
   /** Keys of other services, whose variables may stand in the same environment. */
   otherKeys?: readonly string[];
+  /** For showing only: a required setting may be missing, and is then undefined. */
+  allowMissing?: boolean;
 }
 
 /** Settings with where each came from. */
@@ -41,7 +43,7 @@ export function loadSettings<F extends SettingFields>(settings: Settings<F>, sou
     const given = found.get(key) ?? { raw: field.default, source: 'default' };
     origins[key] = given.source;
     if (given.raw === undefined) {
-      if (field.required) problems.push(`${key}: is missing; give ${flagOf(key)} or ${envNameOf(key)}: ${field.schema.form}`);
+      if (field.required && sources.allowMissing !== true) problems.push(`${key}: is missing; give ${flagOf(key)} or ${envNameOf(key)}: ${field.schema.form}`);
       values[key] = undefined;
       continue;
     }
