@@ -36,12 +36,8 @@ export async function serve(service: ServiceCommand, given: ServiceFlags): Promi
   log.info('process.started', { address: running.address });
   process.stdout.write([`${service.name} ${service.verb} ${running.address}`, ...(running.lines ?? []), ''].join('\n'));
   running.closed?.catch(fail);
-  const reason = await Promise.race([signals, running.failed ?? signals]);
-  if (reason instanceof LtsError) {
-    log.error('process.failed', { error: reason });
-    process.exit(exitCodes.software.code);
-  }
-  await leave(running, reason, log);
+  const signal = await signals;
+  await leave(running, signal, log);
 }
 
 /** What nobody caught: the state of the process is not known any more, so it goes at once. */

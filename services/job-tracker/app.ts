@@ -8,6 +8,7 @@ import { createServer, listen, shutDown } from '../../shared/grpc/listen.js';
 import { newId } from '../../shared/ids.js';
 import type { Logger } from '../../shared/log/logger.js';
 import { version } from '../../shared/package-root.js';
+import { FirstTime } from '../../shared/registry/first-time.js';
 import { LocalRegistry } from '../../shared/registry/registries/local.js';
 import { ZooKeeperRegistry } from '../../shared/registry/registries/zookeeper/zookeeper-registry.js';
 import type { Registry } from '../../shared/registry/registry.js';
@@ -30,6 +31,8 @@ export interface JobTrackerSurroundings {
 export interface RunningJobTracker {
   /** host:port that it serves on. */
   readonly address: string;
+  /** Rejects when the service cannot go on (its store has failed for good): end the process then, so that another takes over. */
+  readonly closed: Promise<void>;
   /** A planned leave: stops admitting, flushes, releases, tells workers and clients, ends. Never rejects. */
   drain(): Promise<void>;
 }
@@ -48,11 +51,11 @@ export async function startJobTracker(config: JobTrackerConfig, { log, registry:
     cluster: config.cluster,
     partitions: config.partitions,
     lockWaitMs: config.lockWait,
-    diskReserveBytes: config.diskReserve,
   });
   const server = createServer();
   const incarnation = newId();
-  const core = new TrackerCore({ config, store, registry, incarnation, clock, log });
+  const closed = new FirstTime();
+  const core = new TrackerCore({ config, store, registry, incarnation, clock, log, onFailed: (error) => closed.never(error) });
   await core.ownership.open();
   const health = serve(server, core, config, log);
   const bound = await listen(server, config.listen.host, config.listen.port);
@@ -70,6 +73,7 @@ export async function startJobTracker(config: JobTrackerConfig, { log, registry:
   core.onServing((serving) => health.setServing(serving));
   return {
     address,
+    closed: closed.promise,
     drain: async () => {
       health.setServing(false);
       core.stopTaking();

@@ -1,9 +1,11 @@
+import { LtsError } from '../../shared/errors/lts-error.js';
 import type { GetClusterResponse } from '../../shared/grpc/generated/lts/v1/GetClusterResponse.js';
 import type { Logger } from '../../shared/log/logger.js';
 import { isGood, type Member, type Registry } from '../../shared/registry/registry.js';
 import type { Clock, Timer } from '../../shared/time/clock.js';
 import { Admission } from './admit/admission.js';
 import { Cancellation } from './admit/cancellation.js';
+import { DiskGuard } from './admit/disk-guard.js';
 import { AttemptSettlement } from './complete/settle-attempt.js';
 import { LogIntake } from './complete/take-logs.js';
 import { ResultIntake } from './complete/take-results.js';
@@ -25,12 +27,14 @@ import { DueTimer } from './schedule/due-timer.js';
 
 /** Ports and settings of a tracker. */
 export interface TrackerParts {
-  config: Pick<JobTrackerConfig, 'cluster' | 'partitions' | 'grace' | 'pingInterval' | 'backlogLimit' | 'readyInMemory' | 'retention'>;
+  config: Pick<JobTrackerConfig, 'cluster' | 'partitions' | 'grace' | 'pingInterval' | 'backlogLimit' | 'readyInMemory' | 'retention' | 'diskReserve'>;
   store: QueueStore;
   registry: Registry;
   incarnation: string;
   clock: Clock;
   log: Logger;
+  /** The store has failed for good: this process can do nothing any more. */
+  onFailed(error: LtsError): void;
 }
 
 const tickMs = 1_000;
@@ -52,6 +56,7 @@ export class TrackerCore {
   readonly #pipeline: CommitPipeline;
   readonly #dispatcher: Dispatcher;
   readonly #dueTimer: DueTimer;
+  readonly #disk: DiskGuard;
   readonly #lost: LostAttempts;
   readonly #retention: Retention;
   readonly #timers: Timer[] = [];
@@ -84,11 +89,12 @@ export class TrackerCore {
       log,
     );
     this.delivery = new FeedbackDelivery(store, clock, log);
+    this.#disk = new DiskGuard(config.diskReserve, log);
     this.#dispatcher = new Dispatcher(this.groups, this.directory, this.#pipeline, store, clock);
     this.#dueTimer = new DueTimer(this.groups, this.#pipeline, this.#dispatcher, clock);
     const shared = { groups: this.groups, pipeline: this.#pipeline, dispatcher: this.#dispatcher, dueTimer: this.#dueTimer, clock };
     const settlement = new AttemptSettlement({ ...shared, workers: this.directory, feedback: this.delivery });
-    this.admission = new Admission({ ...shared, ownership: this.ownership, settings: { backlogLimit: config.backlogLimit, retentionMs: config.retention } });
+    this.admission = new Admission({ ...shared, ownership: this.ownership, disk: this.#disk, settings: { backlogLimit: config.backlogLimit, retentionMs: config.retention } });
     this.cancellation = new Cancellation(this.ownership, this.#pipeline, settlement, clock);
     this.#lost = new LostAttempts(this.groups, settlement, this.directory, clock, log);
     this.results = new ResultIntake(this.groups, this.#pipeline, settlement, (session) => this.directory.touched(session), log);
@@ -194,9 +200,16 @@ export class TrackerCore {
 
   #tick(): void {
     void this.ownership.checkEpochs();
+    void this.#checkStore();
     this.#lost.sweep();
     this.delivery.sweep();
     this.#dueTimer.arm();
+  }
+
+  async #checkStore(): Promise<void> {
+    const health = await this.#parts.store.health();
+    this.#disk.note(health);
+    if (health.state === 'FAILED' && !this.#stopped) this.#parts.onFailed(new LtsError('STORE_FAILED', health.message));
   }
 
   #told(): void {

@@ -19,7 +19,7 @@ export interface RunningStandalone {
   trackerAddress: string;
   /** Where everything is and what to try, for the person who started it. */
   lines: readonly string[];
-  /** Rejects when the worker cannot go on. */
+  /** Rejects when the tracker or the worker cannot go on. */
   closed: Promise<void>;
   /** The worker leaves first, then the gateway, then the tracker: nothing is lost on the way. */
   drain(): Promise<void>;
@@ -55,7 +55,7 @@ export async function startStandalone(config: StandaloneConfig, { log }: { log: 
     });
     await worker.start();
     started.push(worker);
-    return { address: gateway.address, trackerAddress: tracker.address, lines: describe(config, tracker.address, gateway.address), closed: worker.closed, drain };
+    return { address: gateway.address, trackerAddress: tracker.address, lines: describe(config, tracker.address, gateway.address), closed: Promise.race([worker.closed, tracker.closed]), drain };
   } catch (error) {
     await drain();
     throw error;

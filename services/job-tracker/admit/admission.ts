@@ -14,6 +14,7 @@ import type { GroupQueue, OwnedGroups } from '../queue/owned-groups.js';
 import type { Admit, AdmitOutcome, Placement } from '../queue/queue-store.js';
 import type { DueTimer } from '../schedule/due-timer.js';
 import { checkJob, policyOf } from './check-job.js';
+import type { DiskGuard } from './disk-guard.js';
 
 /** What admission needs to know. */
 export interface AdmissionSettings {
@@ -33,6 +34,7 @@ export class Admission {
   readonly #dispatcher: Dispatcher;
   readonly #dueTimer: DueTimer;
   readonly #ownership: Ownership;
+  readonly #disk: DiskGuard;
   readonly #settings: AdmissionSettings;
   readonly #clock: Clock;
 
@@ -42,6 +44,7 @@ export class Admission {
     dispatcher: Dispatcher;
     dueTimer: DueTimer;
     ownership: Ownership;
+    disk: DiskGuard;
     settings: AdmissionSettings;
     clock: Clock;
   }) {
@@ -50,6 +53,7 @@ export class Admission {
     this.#dispatcher = parts.dispatcher;
     this.#dueTimer = parts.dueTimer;
     this.#ownership = parts.ownership;
+    this.#disk = parts.disk;
     this.#settings = parts.settings;
     this.#clock = parts.clock;
   }
@@ -58,6 +62,7 @@ export class Admission {
   submit(jobs: readonly Buffer[]): Promise<SubmitResult[]> {
     if (jobs.length === 0 || jobs.length > batchJobs) throw new LtsError('INVALID_ARGUMENT', `jobs has ${jobs.length} entries; send 1 to ${batchJobs}`);
     this.#ownership.requireAccepting();
+    this.#disk.requireRoom();
     if (this.#pipeline.depth > deepestPipeline) throw new LtsError('TOO_MANY_CALLS', `${this.#pipeline.depth} changes wait for the store; back off and send the same ids again`);
     return new Promise((resolve) => {
       const results: SubmitResult[] = Array.from({ length: jobs.length });

@@ -76,12 +76,7 @@ export class ReadySet {
   /** Takes the first row out. */
   shift(): ReadyRow | undefined {
     const row = this.#rows[this.#head];
-    if (row === undefined) return undefined;
-    this.#head++;
-    if (this.#head > 512 && this.#head * 2 > this.#rows.length) {
-      this.#rows = this.#rows.slice(this.#head);
-      this.#head = 0;
-    }
+    if (row !== undefined) this.#skip();
     return row;
   }
 
@@ -90,8 +85,8 @@ export class ReadySet {
     for (let at = this.#head; at < this.#rows.length; at++) {
       const row = this.#rows[at] as ReadyRow;
       if (!accepts(row)) continue;
-      if (at === this.#head) return this.shift();
-      this.#rows.splice(at, 1);
+      if (at === this.#head) this.#skip();
+      else this.#rows.splice(at, 1);
       return row;
     }
     return undefined;
@@ -124,6 +119,13 @@ export class ReadySet {
   /** How many rows in memory come before this one. */
   countBefore(key: ReadyKey): number {
     return this.#position(key) - this.#head;
+  }
+
+  #skip(): void {
+    this.#head++;
+    if (this.#head <= 512 || this.#head * 2 <= this.#rows.length) return;
+    this.#rows = this.#rows.slice(this.#head);
+    this.#head = 0;
   }
 
   #place(row: ReadyRow): void {
