@@ -23,7 +23,7 @@ export function makeJobs(root: string, paths: readonly string[], nowMs: number):
   return [
     { ...common, task_id: 'poison', type: 'poison', max_retry_times: poisonRetries, retry_policy: { law: 'FIXED', delay: 300 } },
     { ...common, task_id: 'later', type: 'later', max_retry_times: 1 },
-    { ...common, task_id: 'timed', type: 'timed', trigger_time: nowMs + timedInMs },
+    { ...common, task_id: 'timed', type: 'timed', priority: 1, trigger_time: nowMs + timedInMs },
     ...files,
   ];
 }
