@@ -66,6 +66,11 @@ export class ThreadRunners {
   }
 }
 
+/** The flags of this process, whose loaders the runners may need; those of code on the command line fit no file. */
+function loaderArguments(): string[] {
+  return process.execArgv.some((argument) => argument.startsWith('--input-type')) ? [] : process.execArgv;
+}
+
 /** One run in a thread, waited for by the main thread. */
 interface Waiting {
   run: Run;
@@ -82,7 +87,7 @@ class RunnerThread {
   constructor(ports: ThreadPorts, onGone: () => void) {
     this.#ports = ports;
     const workerData: RunnerThreadSettings = { url: ports.url };
-    this.#worker = new Worker(new URL('runner-thread.js', import.meta.url), { workerData });
+    this.#worker = new Worker(new URL('runner-thread.js', import.meta.url), { workerData, execArgv: loaderArguments() });
     this.#worker.on('message', (message: ToStream) => this.#take(message));
     const gone = (error: Error): void => {
       this.alive = false;

@@ -25,7 +25,7 @@ export class StreamThread {
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
     const workerData: ThreadStart = { port: port2, settings, aborts: this.#aborts };
-    this.#worker = new Worker(new URL('thread.js', import.meta.url), { workerData, transferList: [port2] });
+    this.#worker = new Worker(new URL('thread.js', import.meta.url), { workerData, transferList: [port2], execArgv: [] });
     port1.on('message', (message: ToMain) => listener.take(message));
     this.#worker.on('error', (error) => this.#died(messageOf(error)));
     this.#worker.on('exit', (code) => this.#died(`it exited with code ${code}`));
