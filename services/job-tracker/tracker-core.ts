@@ -11,7 +11,7 @@ import { LogIntake } from './complete/take-logs.js';
 import { ResultIntake } from './complete/take-results.js';
 import type { JobTrackerConfig } from './config.js';
 import { Dispatcher } from './dispatch/dispatcher.js';
-import { heartbeat } from './dispatch/heartbeat.js';
+import { Heartbeat } from './dispatch/heartbeat.js';
 import { WorkerDirectory } from './dispatch/worker-directory.js';
 import { FeedbackDelivery } from './feedback/feedback-delivery.js';
 import { ClusterView } from './lead/cluster-view.js';
@@ -64,6 +64,7 @@ export class TrackerCore {
   #member: Member | undefined;
   #lead: Lead | undefined;
   #stopped = false;
+  #checking = false;
 
   constructor(parts: TrackerParts) {
     const { config, store, clock, log, incarnation } = parts;
@@ -94,7 +95,7 @@ export class TrackerCore {
     this.#dueTimer = new DueTimer(this.groups, this.#pipeline, this.#dispatcher, clock);
     const shared = { groups: this.groups, pipeline: this.#pipeline, dispatcher: this.#dispatcher, dueTimer: this.#dueTimer, clock };
     const settlement = new AttemptSettlement({ ...shared, workers: this.directory, feedback: this.delivery });
-    this.admission = new Admission({ ...shared, ownership: this.ownership, disk: this.#disk, settings: { backlogLimit: config.backlogLimit, retentionMs: config.retention } });
+    this.admission = new Admission({ ...shared, ownership: this.ownership, disk: this.#disk, queries: store, settings: { backlogLimit: config.backlogLimit, retentionMs: config.retention } });
     this.cancellation = new Cancellation(this.ownership, this.#pipeline, settlement, clock);
     this.#lost = new LostAttempts(this.groups, settlement, this.directory, clock, log);
     this.results = new ResultIntake(this.groups, this.#pipeline, settlement, (session) => this.directory.touched(session), log);
@@ -109,7 +110,8 @@ export class TrackerCore {
     this.ownership.standAs(member.nodeId);
     this.#lead = new Lead(registry, { assigned: (partitions) => this.ownership.assign(partitions) }, { member, partitions: config.partitions }, this.view, clock, log);
     this.#lead.start();
-    this.#every(config.pingInterval, () => heartbeat(this.directory, config.pingInterval, clock));
+    const heartbeat = new Heartbeat(this.directory, config.pingInterval, clock);
+    this.#every(config.pingInterval, () => heartbeat.beat());
     this.#every(tickMs, () => this.#tick());
     this.#every(retentionRoundMs, () => {
       if (this.ownership.serving) void this.#retention.round();
@@ -199,17 +201,19 @@ export class TrackerCore {
   }
 
   #tick(): void {
-    void this.ownership.checkEpochs();
-    void this.#checkStore();
+    if (!this.#checking) void this.#checkStore();
     this.#lost.sweep();
     this.delivery.sweep();
     this.#dueTimer.arm();
   }
 
   async #checkStore(): Promise<void> {
+    this.#checking = true;
+    await this.ownership.checkEpochs();
     const health = await this.#parts.store.health();
     this.#disk.note(health);
     if (health.state === 'FAILED' && !this.#stopped) this.#parts.onFailed(new LtsError('STORE_FAILED', health.message));
+    this.#checking = false;
   }
 
   #told(): void {

@@ -12,6 +12,7 @@ import type { Ownership } from '../lead/ownership.js';
 import type { CommitPipeline } from '../queue/commit-pipeline.js';
 import type { GroupQueue, OwnedGroups } from '../queue/owned-groups.js';
 import type { Admit, AdmitOutcome, Placement } from '../queue/queue-store.js';
+import type { StatusQueries } from '../queue/status-queries.js';
 import type { DueTimer } from '../schedule/due-timer.js';
 import { checkJob, policyOf } from './check-job.js';
 import type { DiskGuard } from './disk-guard.js';
@@ -35,6 +36,7 @@ export class Admission {
   readonly #dueTimer: DueTimer;
   readonly #ownership: Ownership;
   readonly #disk: DiskGuard;
+  readonly #queries: Pick<StatusQueries, 'findInstance'>;
   readonly #settings: AdmissionSettings;
   readonly #clock: Clock;
 
@@ -45,6 +47,7 @@ export class Admission {
     dueTimer: DueTimer;
     ownership: Ownership;
     disk: DiskGuard;
+    queries: Pick<StatusQueries, 'findInstance'>;
     settings: AdmissionSettings;
     clock: Clock;
   }) {
@@ -54,6 +57,7 @@ export class Admission {
     this.#dueTimer = parts.dueTimer;
     this.#ownership = parts.ownership;
     this.#disk = parts.disk;
+    this.#queries = parts.queries;
     this.#settings = parts.settings;
     this.#clock = parts.clock;
   }
@@ -84,17 +88,27 @@ export class Admission {
       checkJob(job, now, this.#settings.retentionMs);
       const partition = this.#ownership.require(job.node_group);
       const group = this.#groups.group(job.node_group, partition);
-      this.#requireRoom(group);
-      this.#store(group, toAdmit(job, bytes, partition, now), settle);
+      const admit = toAdmit(job, bytes, partition, now);
+      if (this.#backlog(group) < this.#settings.backlogLimit) this.#store(group, admit, settle);
+      else void this.#admitKnown(group, admit, settle);
     } catch (error) {
       settle(refusal(id, toLtsError(error)));
     }
   }
 
-  #requireRoom(group: GroupQueue): void {
-    const backlog = group.waiting + group.readyCount + group.admitting;
-    if (backlog < this.#settings.backlogLimit) return;
-    throw new LtsError('BACKLOG_FULL', `group ${group.name} has ${backlog} jobs waiting, the limit is ${this.#settings.backlogLimit}; add workers, wait, or raise --backlog-limit`);
+  #backlog(group: GroupQueue): number {
+    return group.waiting + group.readyCount + group.admitting;
+  }
+
+  /** The backlog is full: only an id that was taken before gets its answer. */
+  async #admitKnown(group: GroupQueue, admit: Admit, settle: (result: SubmitResult) => void): Promise<void> {
+    try {
+      const known = admit.clientId && (await this.#queries.findInstance({ id: admit.id })) !== undefined;
+      if (known) return this.#store(group, admit, settle);
+      throw new LtsError('BACKLOG_FULL', `group ${group.name} has ${this.#backlog(group)} jobs waiting, the limit is ${this.#settings.backlogLimit}; add workers, wait, or raise --backlog-limit`);
+    } catch (error) {
+      settle(refusal(admit.id, toLtsError(error)));
+    }
   }
 
   #store(group: GroupQueue, admit: Admit, settle: (result: SubmitResult) => void): void {

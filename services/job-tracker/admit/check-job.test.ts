@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LtsError } from '../../../shared/errors/lts-error.js';
+import type { LtsError } from '../../../shared/errors/lts-error.js';
 import type { Job } from '../../../shared/grpc/generated/lts/v1/Job.js';
 import { decodeJob, encodeJob } from '../../../shared/grpc/job-codec.js';
 import { newId } from '../../../shared/ids.js';

@@ -158,8 +158,10 @@ export class WorkerDirectory {
 
   /** The attempt was stored but its task could not be written: it is sent again when the worker is back. */
   notSent(worker: Worker, execution: Execution): void {
-    if (worker.confirmed) worker.resend.push(execution);
-    else if (this.#byIncarnation.get(worker.identity.incarnation) !== worker) this.#events.unstarted(execution);
+    if (worker.confirmed) {
+      worker.resend.push(execution);
+      this.#events.slotsChanged(worker.group);
+    } else if (this.#byIncarnation.get(worker.identity.incarnation) !== worker) this.#events.unstarted(execution);
   }
 
   /** The attempt is over. */

@@ -1,6 +1,7 @@
 import type { ExplainInstanceResponse } from '../../../shared/grpc/generated/lts/v1/ExplainInstanceResponse.js';
 import type { WaitCause } from '../../../shared/grpc/generated/lts/v1/WaitCause.js';
 import type { GroupWorkers } from '../dispatch/group-workers.js';
+import type { Ownership } from '../lead/ownership.js';
 import type { InstanceRow, StatusQueries } from '../queue/status-queries.js';
 
 /** What the answer is drawn from, at one moment. */
@@ -43,6 +44,13 @@ function whyWaiting(instance: InstanceRow, now: number): WaitCause {
 
 function typesOf(workers: { types: ReadonlySet<string> }[]): string {
   return [...new Set(workers.flatMap((worker) => [...worker.types]))].slice(0, 20).join(', ');
+}
+
+/** Why this tracker runs nothing at all. */
+export function explainTracker(ownership: Pick<Ownership, 'trouble' | 'notOwner'>): WaitCause {
+  const error = ownership.notOwner('');
+  if (ownership.trouble?.reason === 'STORE_LOCKED') return { reason: 'WAIT_REASON_STORE_LOCKED', message: ownership.trouble.message };
+  return { reason: error.reason === 'LOADING' ? 'WAIT_REASON_LOADING' : 'WAIT_REASON_NOT_OWNER', message: error.message };
 }
 
 /** The answer for one instance. */

@@ -12,7 +12,7 @@ import type { Handlers } from '../../../shared/grpc/handlers.js';
 import { isId } from '../../../shared/ids.js';
 import type { Clock } from '../../../shared/time/clock.js';
 import type { WorkerDirectory } from '../dispatch/worker-directory.js';
-import { explainInstance } from '../explain/explain.js';
+import { explainInstance, explainTracker } from '../explain/explain.js';
 import type { FeedbackDelivery } from '../feedback/feedback-delivery.js';
 import type { Ownership } from '../lead/ownership.js';
 import type { InstanceState } from '../queue/instance-state.js';
@@ -74,6 +74,7 @@ export function adminService(handlers: Handlers, parts: AdminParts): Record<stri
     ListNodes: unary(async () => ({ nodes: listNodes(parts.trackers(), directory, delivery) })),
     GetCluster: unary(() => parts.clusterStatus()),
     ExplainInstance: unary(async (request: Target) => {
+      if (!ownership.serving) return { instance_id: request.instance_id, state: 'INSTANCE_STATE_UNSPECIFIED' as const, causes: [explainTracker(ownership)] };
       const row = await find(request);
       return explainInstance(store, row, directory.ofGroup(row.nodeGroup), clock.now());
     }),
