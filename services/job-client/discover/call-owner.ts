@@ -32,7 +32,7 @@ export async function callOwner<Res>({ router, clients, clock }: CallParts, node
         last = toCallError(error, address);
         if (!isPassing(last.reason)) throw last;
         if (last.reason === 'NOT_OWNER') progress = journey.follow(nodeGroup, last.owner ?? '');
-        if (!progress) journey.failed(address);
+        if (!progress) journey.failed(address, last.reason);
       }
     }
     if (!(await journey.next(progress))) throw last;

@@ -9,6 +9,9 @@ import type { Router } from './router.js';
 /** Another try, maybe elsewhere, can help; the same ids make it safe. */
 const passing = new Set<Reason>(['NOT_OWNER', 'LOADING', 'DRAINING', 'NO_TRACKER', 'STORE_LOCKED', 'STORE_FAILED', 'STALE_EPOCH', 'DEADLINE_PASSED', 'CANCELLED']);
 
+/** The address is the right one; it only needs time. */
+const staying = new Set<Reason>(['LOADING', 'STORE_LOCKED', 'STORE_FAILED']);
+
 /** Whether it is worth to try again with the same ids. */
 export function isPassing(reason: string): boolean {
   return passing.has(reason as Reason);
@@ -54,8 +57,9 @@ export class Journey {
     return trackers.find((address) => !this.#failed.has(address)) ?? owner ?? trackers[0];
   }
 
-  /** The address did not take it; others are tried first. */
-  failed(address: string): void {
+  /** The address did not take it, for this reason; others are tried first, where that can help. */
+  failed(address: string, reason: Reason): void {
+    if (staying.has(reason)) return;
     this.#failed.add(address);
     this.#router.noteUnreachable(address);
   }

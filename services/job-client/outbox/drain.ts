@@ -30,7 +30,12 @@ interface Pass {
 }
 
 /** What became of a tried entry. */
-type Fate = { entry: StoredEntry; taken: true } | { entry: StoredEntry; taken: false; error: string; dead: boolean; holdGroup: boolean };
+interface Fate {
+  entry: StoredEntry;
+  /** `unanswered` and `full` let the group wait, `later` only the key. */
+  was: 'taken' | 'unanswered' | 'full' | 'later' | 'refused';
+  error: string;
+}
 
 /**
  * Empties the outbox, pass by pass in the order of arrival. In a batch each key is there once, so entries of a key keep
@@ -138,18 +143,19 @@ export class Drain {
     const { why } = await sendBatch(this.#parts, jobs, this.#timeoutMs);
     return entries.map((entry, index) => {
       const result = results[index];
-      if (result === undefined) return { entry, taken: false, error: why.message, dead: false, holdGroup: true };
-      return result.outcome === 'SUBMIT_OUTCOME_REJECTED' ? refusal(entry, result.code ?? status.INTERNAL, `${result.reason}: ${result.message}`) : { entry, taken: true };
+      if (result === undefined) return { entry, was: 'unanswered', error: why.message };
+      if (result.outcome !== 'SUBMIT_OUTCOME_REJECTED') return { entry, was: 'taken', error: '' };
+      return refusal(entry, result.code ?? status.INTERNAL, `${result.reason}: ${result.message}`);
     });
   }
 
   async #sendCancel(entry: StoredEntry): Promise<Fate> {
     try {
       await sendCancel(this.#parts, entry, this.#timeoutMs);
-      return { entry, taken: true };
+      return { entry, was: 'taken', error: '' };
     } catch (error) {
       const known = toLtsError(error);
-      if (isPassing(known.reason)) return { entry, taken: false, error: known.message, dead: false, holdGroup: true };
+      if (isPassing(known.reason)) return { entry, was: 'unanswered', error: known.message };
       return refusal(entry, reasons[known.reason].code, `${known.reason}: ${known.reason === 'INTERNAL' ? messageOf(known.cause) : known.message}`);
     }
   }
@@ -158,17 +164,15 @@ export class Drain {
     const taken: string[] = [];
     const tries: EntryTry[] = [];
     let unanswered = 0;
-    for (const fate of fates) {
-      const { nodeGroup } = splitKey(fate.entry.key);
-      if (fate.taken) {
-        taken.push(fate.entry.id);
-        this.#outbox.release(nodeGroup);
-        continue;
-      }
-      if (!fate.dead) (fate.holdGroup ? pass.heldGroups : pass.heldKeys).add(fate.holdGroup ? nodeGroup : fate.entry.key);
-      if (!fate.dead && fate.holdGroup && unanswered++ > 0) continue;
-      tries.push({ id: fate.entry.id, error: fate.error, dead: fate.dead });
-      if (fate.dead) this.#log.warn('failstore.dead', { entryId: fate.entry.id, kind: fate.entry.kind, key: fate.entry.key.replace('\n', '/'), why: fate.error });
+    for (const { entry, was, error } of fates) {
+      const { nodeGroup } = splitKey(entry.key);
+      if (was === 'unanswered' || was === 'full') pass.heldGroups.add(nodeGroup);
+      if (was === 'later') pass.heldKeys.add(entry.key);
+      if (was !== 'unanswered') this.#outbox.release(nodeGroup);
+      if (was === 'taken') taken.push(entry.id);
+      // While nobody answers, one entry that says so is enough.
+      else if (was !== 'unanswered' || unanswered++ === 0) tries.push({ id: entry.id, error, dead: was === 'refused' });
+      if (was === 'refused') this.#log.warn('failstore.dead', { entryId: entry.id, kind: entry.kind, key: entry.key.replace('\n', '/'), why: error });
     }
     if (taken.length > 0) this.#outbox.store.remove(taken);
     if (tries.length > 0) this.#outbox.store.noteTries(tries);
@@ -193,6 +197,5 @@ function choose(entries: readonly StoredEntry[], pass: Pass): StoredEntry[] {
 function refusal(entry: StoredEntry, code: number, error: string): Fate {
   const full = code === status.RESOURCE_EXHAUSTED;
   const fault = code === status.INTERNAL || code === status.UNKNOWN || code === status.DATA_LOSS;
-  const dead = !full && (!fault || entry.tries + 1 >= maxFaults);
-  return { entry, taken: false, error, dead, holdGroup: full };
+  return { entry, was: full ? 'full' : fault && entry.tries + 1 < maxFaults ? 'later' : 'refused', error };
 }

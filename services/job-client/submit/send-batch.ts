@@ -90,7 +90,7 @@ async function onCallError(parts: CallParts, journey: Journey, address: string, 
   if (isPassing(error.reason)) {
     const groups = error.reason === 'NOT_OWNER' ? new Set(jobs.map((job) => job.nodeGroup)) : new Set<string>();
     const progress = groups.size > 0 && [...groups].every((nodeGroup) => journey.follow(nodeGroup, error.owner ?? ''));
-    if (!progress) journey.failed(address);
+    if (!progress) journey.failed(address, error.reason);
     return { jobs, progress, why: error };
   }
   // The call is refused because of one of its jobs: only that one gets the error.
@@ -123,6 +123,6 @@ function onAnswer(journey: Journey, address: string, jobs: PendingJob[], respons
     const message = result.message === '' ? `${address} does not own group ${job.nodeGroup} and knows no owner` : result.message;
     left.why = new LtsError(result.reason in reasons ? (result.reason as Reason) : 'NOT_OWNER', message);
   });
-  if (!left.progress) journey.failed(address);
+  if (left.why !== undefined) journey.failed(address, left.why.reason);
   return left;
 }
