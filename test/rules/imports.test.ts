@@ -14,7 +14,7 @@ const violations: Record<string, [path: string, source: string][]> = {
     ['services/cli/handlers/a.ts', "export { x } from '../../job-tracker/queue/queue-store.js';"],
   ],
   'services do not import tests': [['services/cli/a.ts', "import {\n  x,\n} from '../../test/kit/ports.js';"]],
-  'only app.ts names an implementation of a port': [
+  'only app.ts, or the wiring of a thread, names an implementation of a port': [
     ['services/job-tracker/admit/a.ts', "import { x } from '../queue/stores/sqlite/store.js';"],
     ['services/job-tracker/lead/a.ts', "import { x } from '../../../shared/registry/registries/local.js';"],
   ],

@@ -26,6 +26,9 @@ const packageOwners: Record<string, string[]> = {
 /** Ends the timers of the library that it wraps; makes none. */
 const zooKeeperLink = 'shared/registry/registries/zookeeper/library-link.ts';
 
+/** The wiring of a thread is its app.ts. */
+const threadWirings = ['services/task-tracker/stream/thread.ts'];
+
 /** What reads time, sets timers or reads the environment, and where that is allowed in shared/ and services/. */
 const wordOwners: { pattern: RegExp; what: string; owners: string[] }[] = [
   { pattern: /\bDate\.now\b/, what: 'Date.now', owners: ['shared/time/', 'shared/ids.ts'] },
@@ -67,12 +70,12 @@ export const rules: Rule[] = [
       module.path.startsWith('services/') ? importsWhere(module, (path) => path.startsWith('test/') && !(isTest(module.path) && path.startsWith('test/kit/'))) : [],
   },
   {
-    name: 'only app.ts names an implementation of a port',
+    name: 'only app.ts, or the wiring of a thread, names an implementation of a port',
     broken: (module) => {
       if (isTest(module.path) || module.path.startsWith('test/')) return [];
       const implementation = /^(services\/[a-z-]+\/.*|shared\/.*)\/(stores|registries)\/([a-z-]+)/;
       const own = implementation.exec(module.path)?.[0];
-      if (own !== undefined || /^services\/[a-z-]+\/(app|[a-z-]+-app)\.ts$/.test(module.path)) return [];
+      if (own !== undefined || threadWirings.includes(module.path) || /^services\/[a-z-]+\/app\.ts$/.test(module.path)) return [];
       return importsWhere(module, (path, typeOnly) => !typeOnly && implementation.test(path));
     },
   },

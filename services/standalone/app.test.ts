@@ -1,0 +1,75 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadSettings } from '../../shared/config/load-settings.js';
+import { silentLogger } from '../../shared/log/logger.js';
+import { systemClock } from '../../shared/time/clock.js';
+import { JobClient, type JobResult, type NewJob } from '../job-client/index.js';
+import { type RunningStandalone, startStandalone } from './app.js';
+import { standaloneSettings } from './config.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'standalone-'));
+const config = (flags: Record<string, unknown> = {}) =>
+  loadSettings(standaloneSettings, { flags: { listen: '127.0.0.1:0', trackerListen: '127.0.0.1:0', dataDir: join(folder, 'data'), ...flags }, env: {} }).values;
+let suite: RunningStandalone;
+let client: JobClient;
+const waiting = new Map<string, (result: JobResult) => void>();
+
+/** Submits one job through the gateway and waits for its result. */
+async function run(taskId: string, job: Partial<NewJob>): Promise<JobResult> {
+  const ended = new Promise<JobResult>((resolve) => waiting.set(taskId, resolve));
+  await client.submit({ task_id: taskId, node_group: 'demo', need_feedback: true, ...job });
+  return ended;
+}
+
+beforeAll(async () => {
+  suite = await startStandalone(config(), { log: silentLogger });
+  client = new JobClient({ gateway: suite.address, nodeGroup: 'test' });
+  client.onResult((result) => waiting.get(result.task_id)?.(result));
+});
+
+afterAll(async () => {
+  await client.close();
+  await suite.drain();
+  rmSync(folder, { recursive: true });
+});
+
+describe('the suite in one process', () => {
+  it('tells where it is and what to try', () => {
+    expect(suite.address).toMatch(/^127\.0\.0\.1:\d+$/);
+    const text = suite.lines.join('\n');
+    expect(text).toContain(suite.trackerAddress);
+    expect(text).toMatch(/lts job submit .* --target 127/);
+    expect(text).toContain(`http://${suite.address}/lts.v1.JobService/SubmitJob`);
+  });
+
+  it('runs its samples', async () => {
+    expect(await run('echo', { type: 'echo', payload: 'hello' })).toMatchObject({ state: 'INSTANCE_STATE_SUCCEEDED', message: 'hello' });
+    expect(await run('default', { payload: 'no type' })).toMatchObject({ message: 'no type' });
+    expect(await run('sleep', { type: 'sleep', payload: '20ms' })).toMatchObject({ message: 'slept 20 ms' });
+    expect(await run('bad sleep', { type: 'sleep', payload: 'long', max_retry_times: 5 })).toMatchObject({ state: 'INSTANCE_STATE_FAILED', attempt: 1 });
+    expect(await run('fail', { type: 'fail', payload: 'so', max_retry_times: 1, retry_policy: { delay: 1 } })).toMatchObject({ state: 'INSTANCE_STATE_FAILED', message: expect.stringContaining('so'), attempt: 2 });
+    expect(await run('fail for good', { type: 'fail-for-good', max_retry_times: 1 })).toMatchObject({ state: 'INSTANCE_STATE_FAILED', attempt: 1 });
+    expect(await run('later', { type: 'later', payload: '1ms', max_retry_times: 1 })).toMatchObject({ message: 'ran after 1 retries', attempt: 2 });
+    const sum = await run('sum', { type: 'checksum', payload: 'a b\nc' });
+    expect(JSON.parse(sum.message)).toEqual({ sha256: '24b366cf6891c1a7ba83804c7632b71c9d86cf530908a052bf08d0e128602da8', bytes: 5, lines: 2, words: 3 });
+  });
+
+  it('leaves its data to the next start', async () => {
+    const due = systemClock.now() + 500;
+    const ended = new Promise<JobResult>((resolve) => waiting.set('survivor', resolve));
+    await client.submit({ task_id: 'survivor', node_group: 'demo', need_feedback: true, type: 'echo', payload: 'still here', trigger_time: due });
+    await client.close();
+    await suite.drain();
+    suite = await startStandalone(config(), { log: silentLogger });
+    client = new JobClient({ gateway: suite.address, nodeGroup: 'test' });
+    client.onResult((result) => waiting.get(result.task_id)?.(result));
+    expect(await ended).toMatchObject({ message: 'still here' });
+  });
+
+  it('says who holds the data when it is started twice, and leaves the first one alone', async () => {
+    await expect(startStandalone(config(), { log: silentLogger })).rejects.toMatchObject({ reason: 'STORE_LOCKED' });
+    expect(await run('after', { type: 'echo', payload: 'ok' })).toMatchObject({ message: 'ok' });
+  });
+});
