@@ -1,0 +1,184 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { packageRoot } from '../../shared/package-root.js';
+import { record } from '../checker/history.js';
+import { eventually } from '../kit/eventually.js';
+import { freePort } from '../kit/ports.js';
+import { ServiceProcess } from '../kit/service-process.js';
+import { ZooKeeperServer } from '../kit/zookeeper.js';
+import { Admin } from './admin.js';
+import { Witness } from './witness.js';
+
+/** What a cluster consists of. */
+export interface ClusterOptions {
+  /** How many trackers, named a, b, c; a owns everything at first. Default 1. */
+  trackers?: number;
+  /** Default: only when there is more than one tracker. */
+  zookeeper?: boolean;
+  /** How long attempts of a lost worker are kept, in milliseconds. Default 2,000. */
+  graceMs?: number;
+  /** Folder of the store. Default: one in the folder of the cluster. */
+  dataDir?: string;
+  /** More arguments of each tracker. */
+  trackerArgs?: readonly string[];
+}
+
+/** Session time of the trackers in ZooKeeper, in milliseconds. */
+export const sessionMs = 3_000;
+/** The group that runs the jobs. */
+export const group = 'work';
+
+/** One tracker of the cluster: its address and data stay, its process may be started again. */
+export class Tracker {
+  readonly name: string;
+  readonly address: string;
+  readonly admin: Admin;
+  readonly #args: readonly string[];
+  #process: ServiceProcess | undefined;
+
+  constructor(name: string, address: string, args: readonly string[]) {
+    this.name = name;
+    this.address = address;
+    this.admin = new Admin(address);
+    this.#args = ['job-tracker', '--node-id', name, '--listen', address, ...args];
+  }
+
+  get process(): ServiceProcess {
+    if (this.#process === undefined) throw new Error(`tracker ${this.name} was not started`);
+    return this.#process;
+  }
+
+  get alive(): boolean {
+    return this.#process !== undefined && this.#process.ended === undefined;
+  }
+
+  /** Starts its process; resolves when it serves. */
+  async start(): Promise<void> {
+    this.#process = new ServiceProcess(this.#args);
+    await this.#process.address();
+  }
+
+  /** SIGKILL; resolves when the process is gone. */
+  async kill(): Promise<void> {
+    this.process.kill();
+    await this.process.exited();
+  }
+
+  /** Epoch of what it owns; undefined when it owns nothing. Throws when it does not answer. */
+  async epoch(): Promise<number | undefined> {
+    return (await this.admin.cluster()).owned[0]?.epoch;
+  }
+
+  /** Waits until it owns the partitions and gives the epoch. */
+  owns(withinMs = 15_000): Promise<number> {
+    return eventually(() => this.epoch(), { withinMs, everyMs: 50, what: `${this.name} owns the partition` });
+  }
+}
+
+/** Trackers on one store, workers, and the history of what happens: all real processes on this host. */
+export class Cluster {
+  readonly folder: string;
+  /** Folder of the history. */
+  readonly history: string;
+  readonly witness: Witness;
+  readonly zookeeper: ZooKeeperServer | undefined;
+  readonly trackers: Tracker[] = [];
+  readonly workers: ServiceProcess[] = [];
+
+  private constructor(folder: string, zookeeper: ZooKeeperServer | undefined) {
+    this.folder = folder;
+    this.zookeeper = zookeeper;
+    this.history = join(folder, 'history');
+    mkdirSync(this.history);
+    this.witness = new Witness(this.history);
+  }
+
+  /** Starts the trackers; resolves when the first one owns everything and all know each other. */
+  static async start(options: ClusterOptions = {}): Promise<Cluster> {
+    const { trackers = 1, zookeeper = trackers > 1, graceMs = 2_000, trackerArgs = [] } = options;
+    const folder = mkdtempSync(join(tmpdir(), 'lts-cluster-'));
+    const cluster = new Cluster(folder, zookeeper ? await ZooKeeperServer.start({ tickMs: 500 }) : undefined);
+    const registry = cluster.zookeeper === undefined ? [] : ['--zookeeper', cluster.zookeeper.connect, '--session-timeout', `${sessionMs}ms`];
+    const args = ['--data-dir', options.dataDir ?? join(folder, 'store'), '--grace', `${graceMs}ms`, '--ping-interval', '200ms', ...registry, ...trackerArgs];
+    try {
+      for (const name of ['a', 'b', 'c'].slice(0, trackers)) {
+        const tracker = new Tracker(name, `127.0.0.1:${await freePort()}`, args);
+        cluster.trackers.push(tracker);
+        await tracker.start();
+        if (name === 'a') await tracker.owns();
+      }
+      await cluster.allKnown();
+    } catch (error) {
+      await cluster.stop();
+      throw error;
+    }
+    return cluster;
+  }
+
+  tracker(name: string): Tracker {
+    const found = this.trackers.find((tracker) => tracker.name === name);
+    if (found === undefined) throw new Error(`there is no tracker ${name}`);
+    return found;
+  }
+
+  get addresses(): string[] {
+    return this.trackers.map(({ address }) => address);
+  }
+
+  get liveTrackers(): Tracker[] {
+    return this.trackers.filter((tracker) => tracker.alive);
+  }
+
+  /** Every live tracker's map names all live trackers. */
+  async allKnown(): Promise<void> {
+    const live = this.liveTrackers;
+    const knows = async (tracker: Tracker): Promise<boolean> => (await tracker.admin.cluster()).map?.trackers.length === live.length;
+    await eventually(async () => (await Promise.all(live.map(knows))).every(Boolean), { withinMs: 15_000, everyMs: 50, what: 'all trackers know each other' });
+  }
+
+  /** The tracker that owns the partition, once there is one. */
+  owner(withinMs = 15_000): Promise<Tracker> {
+    const look = async (): Promise<Tracker | undefined> => {
+      for (const tracker of this.liveTrackers) if ((await tracker.epoch()) !== undefined) return tracker;
+      return undefined;
+    };
+    return eventually(look, { withinMs, everyMs: 50, what: 'a tracker owns the partition' });
+  }
+
+  /** Starts a worker; resolves when it has begun to work. The same name is the same node with the same FailStore. */
+  async startWorker(name: string, { workThreads = 4 }: { workThreads?: number } = {}): Promise<ServiceProcess> {
+    const runners = join(packageRoot, 'dist/test/cluster/witness-runners.js');
+    const process = new ServiceProcess([
+      ...['task-tracker', '--group', group, '--runners', runners, '--node-id', name, '--data-dir', join(this.folder, 'workers')],
+      ...['--work-threads', `${workThreads}`, '--trackers', this.addresses.join(','), '--grace', '5s'],
+    ]);
+    this.workers.push(process);
+    record(this.history, 'workers', { kind: 'worker', pid: process.pid, workThreads });
+    await process.says('works as');
+    return process;
+  }
+
+  /** Waits until the owner sees so many workers connected. */
+  async workersConnected(count: number): Promise<void> {
+    const owner = await this.owner();
+    const online = async (): Promise<boolean> => (await owner.admin.nodes()).filter((node) => node.kind === 'NODE_KIND_TASK_TRACKER' && node.state !== 'NODE_STATE_LOST').length === count;
+    await eventually(online, { everyMs: 50, what: `${count} workers are connected` });
+  }
+
+  /** A file on which `hold` runs wait: its path, and how to let them go. */
+  gate(name = 'gate'): { path: string; open(): void } {
+    const path = join(this.folder, name);
+    return { path, open: () => writeFileSync(path, '') };
+  }
+
+  /** Ends everything and removes the files. */
+  async stop(): Promise<void> {
+    const processes = [...this.workers, ...this.trackers.filter((tracker) => tracker.alive).map((tracker) => tracker.process)];
+    for (const process of processes) process.kill();
+    for (const process of processes) await process.exited();
+    for (const tracker of this.trackers) tracker.admin.close();
+    await this.zookeeper?.stop();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}

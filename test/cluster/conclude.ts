@@ -1,0 +1,66 @@
+import { ZooKeeperRegistry } from '../../shared/registry/registries/zookeeper/zookeeper-registry.js';
+import { silentLogger } from '../../shared/log/logger.js';
+import { checkHistory, type Violation } from '../checker/check-history.js';
+import { readHistory, record } from '../checker/history.js';
+import { eventually } from '../kit/eventually.js';
+import type { Admin } from './admin.js';
+import { type Cluster, sessionMs } from './cluster.js';
+import type { Load } from './load.js';
+
+const readAtOnce = 20;
+
+/**
+ * The end of a whole-system test: stops the load, waits until nothing is on its way, adds to the history what the store
+ * and the registry say, and gives the promises that were broken.
+ */
+export async function conclude(cluster: Cluster, load: Load, { withinMs = 30_000 }: { withinMs?: number } = {}): Promise<Violation[]> {
+  await load.stop();
+  const { admin } = await cluster.owner();
+  await quiet(admin, withinMs);
+  await recordStored(cluster, admin);
+  if (cluster.zookeeper !== undefined) await recordElection(cluster, cluster.zookeeper.connect);
+  const events = readHistory(cluster.history);
+  if (!events.some(({ kind }) => kind === 'acked') || !events.some(({ kind }) => kind === 'stored')) throw new Error('the history is empty: it proves nothing');
+  return checkHistory(events);
+}
+
+/** Nothing waits, runs or is owed any more. */
+async function quiet(admin: Admin, withinMs: number): Promise<void> {
+  let left = '';
+  const done = async (): Promise<boolean> => {
+    const busy = (await admin.queues()).filter(({ waiting, ready, executing, feedback }) => waiting + ready + executing + feedback > 0);
+    left = JSON.stringify(busy);
+    return busy.length === 0;
+  };
+  await eventually(done, { withinMs, everyMs: 100, what: 'the queues are empty' }).catch((error: unknown) => {
+    throw new Error(`the queues do not get empty: ${left}`, { cause: error });
+  });
+}
+
+async function recordStored({ history }: Cluster, admin: Admin): Promise<void> {
+  const instances = await admin.instances();
+  for (let at = 0; at < instances.length; at += readAtOnce) {
+    const some = instances.slice(at, at + readAtOnce);
+    const attempts = await Promise.all(some.map(({ instance_id: id }) => admin.attempts(id)));
+    for (const [i, { instance_id: id, state }] of some.entries()) {
+      record(history, 'stored', {
+        kind: 'stored',
+        id,
+        state: state.replace('INSTANCE_STATE_', ''),
+        attempts: (attempts[i] ?? []).map(({ attempt, fencing_token: fence, outcome }) => ({ attempt, fence, outcome: outcome.replace('ATTEMPT_OUTCOME_', '') })),
+      });
+    }
+  }
+}
+
+/** Records the queue of the election once it has as many places as trackers live, or as it is when it does not get there. */
+async function recordElection({ history, liveTrackers }: Cluster, connect: string): Promise<void> {
+  const registry = new ZooKeeperRegistry({ connect, cluster: 'default', sessionTimeoutMs: sessionMs, log: silentLogger });
+  await registry.start();
+  const trackers = liveTrackers.length;
+  let nodes = -1;
+  const clean = async (): Promise<boolean> => (nodes = (await registry.electionNodes('job-tracker')).length) === trackers;
+  await eventually(clean, { withinMs: 2 * sessionMs, everyMs: 100 }).catch(() => false);
+  await registry.close();
+  record(history, 'election', { kind: 'election', nodes, trackers });
+}
