@@ -63,7 +63,7 @@ export class Admission {
   }
 
   /** One result per job, in their order. Throws only what concerns the whole batch. */
-  submit(jobs: readonly Buffer[]): Promise<SubmitResult[]> {
+  submit(jobs: readonly Buffer[], fromFailStore: boolean): Promise<SubmitResult[]> {
     if (jobs.length === 0 || jobs.length > batchJobs) throw new LtsError('INVALID_ARGUMENT', `jobs has ${jobs.length} entries; send 1 to ${batchJobs}`);
     this.#ownership.requireAccepting();
     this.#disk.requireRoom();
@@ -75,11 +75,11 @@ export class Admission {
         results[index] = result;
         if (--left === 0) resolve(results);
       };
-      jobs.forEach((bytes, index) => this.#admit(bytes, (result) => settle(index, result)));
+      jobs.forEach((bytes, index) => this.#admit(bytes, fromFailStore, (result) => settle(index, result)));
     });
   }
 
-  #admit(bytes: Buffer, settle: (result: SubmitResult) => void): void {
+  #admit(bytes: Buffer, fromFailStore: boolean, settle: (result: SubmitResult) => void): void {
     let id = '';
     try {
       const now = this.#clock.now();
@@ -88,7 +88,7 @@ export class Admission {
       checkJob(job, now, this.#settings.retentionMs);
       const partition = this.#ownership.require(job.node_group);
       const group = this.#groups.group(job.node_group, partition);
-      const admit = toAdmit(job, bytes, partition, now);
+      const admit = toAdmit(job, bytes, partition, now, fromFailStore);
       if (this.#backlog(group) < this.#settings.backlogLimit) this.#store(group, admit, settle);
       else void this.#admitKnown(group, admit, settle);
     } catch (error) {
@@ -165,7 +165,7 @@ function decode(bytes: Buffer): Job__Output {
   }
 }
 
-function toAdmit(job: Job__Output, bytes: Buffer, partition: number, now: number): Admit {
+function toAdmit(job: Job__Output, bytes: Buffer, partition: number, now: number, fromFailStore: boolean): Admit {
   return {
     kind: 'admit',
     id: job.instance_id === '' ? newId(now) : job.instance_id,
@@ -180,6 +180,7 @@ function toAdmit(job: Job__Output, bytes: Buffer, partition: number, now: number
     needFeedback: job.need_feedback,
     submitNodeGroup: job.submit_node_group,
     replaceOnExist: job.replace_on_exist,
+    fromFailStore,
     policy: policyOf(job),
     job: bytes,
   };

@@ -164,6 +164,8 @@ export interface Admit {
   needFeedback: boolean;
   submitNodeGroup: string;
   replaceOnExist: boolean;
+  /** It was kept in a FailStore: it replaces a waiting one only when its id is the younger one. */
+  fromFailStore?: boolean;
   policy: RunPolicy;
   job: Buffer;
   /** Hands it out in the same commit when it is due and not blocked: a slot is reserved. */

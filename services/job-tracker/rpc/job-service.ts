@@ -17,11 +17,11 @@ import type { Cancellation } from '../admit/cancellation.js';
 export function jobService(handlers: Handlers, admission: Admission, cancellation: Cancellation): Record<string, UntypedHandleCall> {
   return {
     SubmitJob: handlers.unary<Raw<SubmitJobRequest__Output>, SubmitJobResponse>(async ({ job }) => {
-      const [result] = await admission.submit([job]);
+      const [result] = await admission.submit([job], false);
       return { result: taken(result as SubmitResult) };
     }) as UntypedHandleCall,
-    SubmitJobs: handlers.unary<Raw<SubmitJobsRequest__Output>, SubmitJobsResponse>(async ({ jobs }) => ({
-      results: await admission.submit(jobs),
+    SubmitJobs: handlers.unary<Raw<SubmitJobsRequest__Output>, SubmitJobsResponse>(async ({ jobs, from_fail_store }) => ({
+      results: await admission.submit(jobs, from_fail_store),
     })) as UntypedHandleCall,
     CancelJob: handlers.unary<CancelJobRequest__Output, CancelJobResponse>((request) => cancellation.cancel(request)) as UntypedHandleCall,
   };

@@ -38,7 +38,8 @@ function admitBeside(w: WriterState, t: Admit, seq: number, facts: Facts, task: 
   }
   const existing = task.nextSeq ?? task.seq;
   const existingId = storedId(w, existing);
-  if (!t.replaceOnExist) return ignore(w, t, seq, existingId);
+  // What was kept in a FailStore comes late: it does not replace what was submitted after it.
+  if (!t.replaceOnExist || (t.fromFailStore && t.id < existingId)) return ignore(w, t, seq, existingId);
   w.sql.answered.run(1, idToBytes(existingId), seq);
   if (task.nextSeq !== null) {
     w.sql.endWaiting.run(existing, stateCodes.REPLACED, t.createdAt, 0, 0, 0, `replaced by ${t.id}`, null);

@@ -42,7 +42,7 @@ class BatchPacker {
         this.#strings.push(t.id, t.taskId);
         this.numbers.push(
           this.#name(t.nodeGroup), this.#name(t.type), this.#name(t.submitNodeGroup), this.#name(policyText(t.policy)),
-          t.priority, t.dueAt, t.createdAt, (t.clientId ? 1 : 0) | (t.needFeedback ? 2 : 0) | (t.replaceOnExist ? 4 : 0), t.job.length,
+          t.priority, t.dueAt, t.createdAt, (t.clientId ? 1 : 0) | (t.needFeedback ? 2 : 0) | (t.replaceOnExist ? 4 : 0) | (t.fromFailStore ? 8 : 0), t.job.length,
         );
         this.#jobs.add(t.job);
         if (t.start === undefined) this.numbers.push(-1);
@@ -165,6 +165,7 @@ class BatchReader {
       clientId: (flags & 1) !== 0,
       needFeedback: (flags & 2) !== 0,
       replaceOnExist: (flags & 4) !== 0,
+      fromFailStore: (flags & 8) !== 0,
       policy: policyOf(policy),
       start: fence === -1 ? undefined : { fence, worker: this.#worker() },
     };
