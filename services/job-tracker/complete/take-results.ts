@@ -47,7 +47,6 @@ export class ResultIntake {
   #takeOne(worker: Worker, result: TaskResult__Output, settle: (reason?: ResultRefusal['reason']) => void): void {
     const { instance_id: id, attempt } = result;
     const partition = this.#groups.partitionOf(worker.group);
-    if (!isId(id)) return settle('REFUSAL_REASON_UNKNOWN');
     if (!this.#groups.partitions.has(partition)) return settle('REFUSAL_REASON_LOADING');
     const execution = this.#groups.executions.get(id);
     if (execution === undefined || !isCurrent(execution, result)) return this.#late(partition, result, settle);
@@ -55,13 +54,14 @@ export class ResultIntake {
     this.#settlement.finish(execution, endOf(result), { retryAt: result.retry_at }, (applied, error) => {
       if (error !== undefined) settle(error.reason === 'NOT_OWNER' ? 'REFUSAL_REASON_NOT_OWNER' : 'REFUSAL_REASON_LOADING');
       else if (applied) settle();
-      else this.#late(partition, { ...result, attempt }, settle);
+      else this.#late(partition, result, settle);
     });
   }
 
   /** The attempt is over, or was never known: the result is recorded beside it and changes nothing. */
   #late(partition: number, result: TaskResult__Output, settle: (reason?: ResultRefusal['reason']) => void): void {
     const { instance_id: id, attempt } = result;
+    if (!isId(id)) return settle('REFUSAL_REASON_UNKNOWN');
     const { outcome, message } = endOf(result);
     this.#pipeline.add({ kind: 'late', partition, id, attempt, outcome, message }, (stored, error) => {
       if (error !== undefined) return settle(error.reason === 'NOT_OWNER' ? 'REFUSAL_REASON_NOT_OWNER' : 'REFUSAL_REASON_LOADING');

@@ -75,7 +75,7 @@ export class OwnedGroups {
   }
 
   partitionOf(nodeGroup: string): number {
-    return partitionOf(nodeGroup, this.total);
+    return this.groups.get(nodeGroup)?.partition ?? partitionOf(nodeGroup, this.total);
   }
 
   /** The queues of a group; made when it is new. */
