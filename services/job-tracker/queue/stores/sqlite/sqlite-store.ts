@@ -35,8 +35,6 @@ export interface SqliteStoreOptions {
   partitions: number;
   /** How long a lock of another process is awaited, in milliseconds. Default 10 s. */
   lockWaitMs?: number;
-  /** Free bytes below which new jobs are refused (what is in goes on). Default 256 MiB. */
-  diskReserveBytes?: number;
   /** For deadlines on this side of the threads. */
   clock?: Clock;
   /** Time beyond lockWaitMs in which a call must be answered. Default 30 s. */
@@ -66,8 +64,8 @@ class SqliteStore implements QueueStore {
   constructor(options: SqliteStoreOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    const { file, cluster, partitions, lockWaitMs = 10_000, diskReserveBytes = 256 * 1024 * 1024, faults = [] } = options;
-    const data: WriterOptions = { file, cluster, partitions, lockWaitMs, diskReserveBytes, faults };
+    const { file, cluster, partitions, lockWaitMs = 10_000, faults = [] } = options;
+    const data: WriterOptions = { file, cluster, partitions, lockWaitMs, faults };
     this.#writer = this.#thread('./writer-thread.js', data, lockWaitMs + (options.answerWithinMs ?? 30_000));
   }
 
@@ -180,14 +178,17 @@ class SqliteStore implements QueueStore {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    await Promise.all([this.#writer, this.#reader].map((thread) => thread && this.#end(thread)));
+    const closeReader = () => this.#reader?.call('close', []);
+    const closeWriter = () => this.#writer.call('close', []);
+    await Promise.all([this.#end(this.#writer, closeWriter), this.#reader && this.#end(this.#reader, closeReader)]);
   }
 
-  async #end(thread: StoreThread<{ close: () => void }, never> | StoreThread<WriterCalls, WriterNotice> | StoreThread<ReaderCalls, never>): Promise<void> {
-    const asked = (thread as StoreThread<{ close: () => void }, never>).call('close', []).catch(() => undefined);
-    const late = new AbortController();
-    await Promise.race([asked, this.#clock.sleep(closeWithinMs, late.signal).catch(() => undefined)]);
-    late.abort();
+  /** A thread that does not close by itself in time is ended. */
+  async #end(thread: { end(): Promise<void> }, close: () => Promise<unknown> | undefined): Promise<void> {
+    const closing = close()?.catch(() => undefined);
+    const enough = new AbortController();
+    await Promise.race([closing, this.#clock.sleep(closeWithinMs, enough.signal).catch(() => undefined)]);
+    enough.abort();
     await thread.end();
   }
 

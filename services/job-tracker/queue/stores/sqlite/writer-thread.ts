@@ -35,7 +35,10 @@ const served = {
   load: (partition: number) => writer.load(partition),
   readReady: (group: string, after: ReadyKey | undefined, limit: number) => packReady(writer.readReady(group, after, limit)),
   commit: (packed: PackedBatch) => packOutcomes(writer.commit(unpackBatch(packed))),
-  close: () => writer.close(),
+  close: () => {
+    while (lane.length > 0) runStep();
+    writer.close();
+  },
 };
 
 /** One step at a time, when nothing else waits. */
@@ -57,14 +60,19 @@ const lane: { call: number; work: LowWork<unknown> }[] = [];
 let stepping = false;
 
 /** One step of the lower lane, or a checkpoint, per turn of the loop: calls that arrive come between. */
-function step(): void {
-  const [first] = lane;
-  if (first === undefined) {
+function turn(): void {
+  if (lane.length === 0) {
     stepping = false;
     writer.checkpoint(true);
     return;
   }
-  setImmediate(step);
+  setImmediate(turn);
+  runStep();
+}
+
+function runStep(): void {
+  const [first] = lane;
+  if (first === undefined) return;
   try {
     const { done, value } = first.work.next();
     if (done !== true) return;
@@ -81,7 +89,7 @@ function step(): void {
 function wake(): void {
   if (stepping) return;
   stepping = true;
-  setImmediate(step);
+  setImmediate(turn);
 }
 
 function transferOf(value: unknown): ArrayBuffer[] {

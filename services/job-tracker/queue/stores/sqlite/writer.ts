@@ -16,7 +16,6 @@ import type { WriterState } from './writer-state.js';
 /** What the writer is started with. */
 export interface WriterOptions extends Wanted {
   lockWaitMs: number;
-  diskReserveBytes: number;
   faults: readonly StoreFault[];
 }
 
@@ -93,11 +92,11 @@ export class Writer {
   }
 
   load(partition: number): LoadedPartition {
-    return this.#read((reads) => reads.load(partition));
+    return this.read((_state, reads) => reads.load(partition));
   }
 
   readReady(nodeGroup: string, after: ReadyKey | undefined, limit: number): ReadyRow[] {
-    return this.#read((reads) => reads.readReady(nodeGroup, after, limit));
+    return this.read((_state, reads) => reads.readReady(nodeGroup, after, limit));
   }
 
   /** Runs work in one transaction; throws StoreFailure. */
@@ -123,15 +122,25 @@ export class Writer {
 
   /** Moves what the log holds into the file, when it is time. `idle`: nothing waits. */
   checkpoint(idle: boolean): void {
-    this.#open?.checkpoints.run(idle);
+    if (this.#open === undefined) return;
+    const { checkpoints, state } = this.#open;
+    try {
+      checkpoints.run(idle);
+    } catch (error) {
+      // What was committed is in the log still; an I/O error is handled as in a commit.
+      this.#giveUp(state, error, false);
+    }
   }
 
   close(): void {
     if (this.#open === undefined) return;
     const { state, checkpoints } = this.#open;
     this.#open = undefined;
-    checkpoints.finish();
-    state.db.close();
+    try {
+      checkpoints.finish();
+    } finally {
+      state.db.close();
+    }
   }
 
   #connect(): Opened {
@@ -146,10 +155,11 @@ export class Writer {
     return this.#open;
   }
 
-  #read<T>(work: (reads: OwnerReads) => T): T {
+  /** Reads outside a transaction; throws StoreFailure. */
+  read<T>(work: (state: WriterState, reads: OwnerReads) => T): T {
     const { reads, state } = this.#opened();
     try {
-      return work(reads);
+      return work(state, reads);
     } catch (error) {
       throw this.#giveUp(state, error, false);
     }
