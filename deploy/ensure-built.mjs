@@ -32,7 +32,7 @@ function filesIn(folder) {
 /** Changes whenever a source is added, removed or written. */
 function fingerprint() {
   const hash = createHash('sha256');
-  for (const path of [...sourceFiles.map((name) => join(root, name)), ...sourceFolders.flatMap((name) => filesIn(join(root, name)))].sort()) {
+  for (const path of [...sourceFiles.map((name) => join(root, name)), ...sourceFolders.flatMap((name) => filesIn(join(root, name)))].toSorted((a, b) => (a < b ? -1 : 1))) {
     const { mtimeMs, size } = statSync(path);
     hash.update(`${relative(root, path)} ${mtimeMs} ${size}\n`);
   }
