@@ -8,5 +8,5 @@ export type { CancelJobResponse } from '../../shared/grpc/generated/lts/v1/Cance
 export type { SubmitResult } from '../../shared/grpc/generated/lts/v1/SubmitResult.js';
 export { newId } from '../../shared/ids.js';
 export { JobClient, type JobClientOptions, type ResultOptions } from './job-client.js';
-export type { JobResult, ResultHandler } from './results/result-receiver.js';
+export type { JobResult, ResultHandler, ResultSubscription } from './results/result-receiver.js';
 export type { NewJob, NewRetryPolicy } from './submit/new-job.js';

@@ -7,11 +7,11 @@ import type { CancelJobRequest } from '../../shared/grpc/generated/lts/v1/Cancel
 import type { CancelJobResponse } from '../../shared/grpc/generated/lts/v1/CancelJobResponse.js';
 import type { SubmitResult } from '../../shared/grpc/generated/lts/v1/SubmitResult.js';
 import { type Logger, silentLogger } from '../../shared/log/logger.js';
-import type { Registry, Subscription } from '../../shared/registry/registry.js';
+import type { Registry } from '../../shared/registry/registry.js';
 import { systemClock } from '../../shared/time/clock.js';
 import { type Core, createCore } from './core.js';
 import { gatewayRouter, type Router } from './discover/router.js';
-import { type ResultHandler, ResultReceiver } from './results/result-receiver.js';
+import { type ResultHandler, ResultReceiver, type ResultSubscription } from './results/result-receiver.js';
 import { groupForm } from './submit/check-job.js';
 import type { NewJob } from './submit/new-job.js';
 import { fromValues } from './submit/pending-job.js';
@@ -136,7 +136,7 @@ export class JobClient {
    * resolved; when it throws, the result comes again after a while. At least once: keep `feedback_id` where a repeat
    * would hurt.
    */
-  onResult(handler: ResultHandler, options: ResultOptions = {}): Subscription & { close(): Promise<void> } {
+  onResult(handler: ResultHandler, options: ResultOptions = {}): ResultSubscription {
     this.#requireOpen();
     if (this.#nodeGroup === '') throw new LtsError('INVALID_ARGUMENT', 'the client has no nodeGroup; name the group whose results it receives');
     const { maxInFlight = 100 } = options;

@@ -1,5 +1,6 @@
 import { messageOf } from '../../../shared/errors/lts-error.js';
 import type { JobResult__Output } from '../../../shared/grpc/generated/lts/v1/JobResult.js';
+import type { Clock } from '../../../shared/time/clock.js';
 import type { FeedbackStream } from './feedback-stream.js';
 import { type FeedbackParts, FeedbackStreams } from './feedback-streams.js';
 
@@ -9,10 +10,17 @@ export type JobResult = JobResult__Output;
 /** Takes one result. The result is acked when it has resolved, and delivered again after a while when it threw. */
 export type ResultHandler = (result: JobResult) => void | Promise<void>;
 
+/** A receiver of results. */
+export interface ResultSubscription {
+  /** Takes no more, waits for handlers that run (at most 10 s) and sends their acks. */
+  close(): Promise<void>;
+}
+
 /** Runs the handler for each result that comes, so many at once, and acks after it. */
 export class ResultReceiver {
   readonly #handler: ResultHandler;
   readonly #maxRunning: number;
+  readonly #clock: Clock;
   readonly #streams: FeedbackStreams;
   /** By feedback id: the stream that brought it last. A repeat while it is handled is no second call. */
   readonly #held = new Map<string, FeedbackStream>();
@@ -24,15 +32,24 @@ export class ResultReceiver {
   constructor(parts: Omit<FeedbackParts, 'onResults'>, handler: ResultHandler, maxRunning: number) {
     this.#handler = handler;
     this.#maxRunning = maxRunning;
+    this.#clock = parts.clock;
     this.#streams = new FeedbackStreams({ ...parts, onResults: (from, results) => this.#take(from, results) });
   }
 
-  /** Starts no more handlers, waits for those that run, sends their acks and leaves. */
-  async close(): Promise<void> {
+  /** Starts no more handlers, waits for those that run, but no longer than `graceMs`, sends their acks and leaves. */
+  async close(graceMs = 10_000): Promise<void> {
     this.#closed = true;
     this.#queue.length = 0;
-    if (this.#running > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+    if (this.#running > 0) {
+      const timer = this.#clock.after(graceMs, () => this.#wakeIdle());
+      await new Promise<void>((resolve) => this.#idle.push(resolve));
+      timer.cancel();
+    }
     this.#streams.close();
+  }
+
+  #wakeIdle(): void {
+    for (const resolve of this.#idle.splice(0)) resolve();
   }
 
   #take(from: FeedbackStream, results: readonly JobResult[]): void {
@@ -63,6 +80,6 @@ export class ResultReceiver {
     this.#held.delete(id);
     this.#running--;
     this.#runNext();
-    if (this.#running === 0) for (const resolve of this.#idle.splice(0)) resolve();
+    if (this.#running === 0) this.#wakeIdle();
   }
 }
