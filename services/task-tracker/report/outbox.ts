@@ -1,6 +1,7 @@
 import type { Clock } from '../../../shared/time/clock.js';
 import type { Run } from '../run/run.js';
-import type { BegunRun, EndedColumns, RunLine, RunProgress, ToStream } from '../stream/messages.js';
+import type { BegunRun, RunLine, RunProgress, ToStream } from '../stream/messages.js';
+import { EndedBatchWriter } from './ended-batch.js';
 
 /** While one tick lasts longer than this, what it has brought so far is sent ahead. Milliseconds. */
 const longTickMs = 5;
@@ -11,7 +12,7 @@ const manyLines = 256;
 export class Outbox {
   readonly #post: (message: ToStream) => void;
   readonly #clock: Clock;
-  #ended: EndedColumns | undefined;
+  #ended: EndedBatchWriter | undefined;
   #lines: RunLine[] | undefined;
   /** The newest of each run. */
   #progress: Map<number, RunProgress> | undefined;
@@ -29,14 +30,16 @@ export class Outbox {
   }
 
   ended(run: Run): void {
-    const ended = (this.#ended ??= { handles: [], outcomes: [], messages: [], truncated: [], retryAts: [], startedAts: [], endedAts: [] });
-    ended.handles.push(run.facts.handle);
-    ended.outcomes.push(run.outcome);
-    ended.messages.push(run.message);
-    ended.truncated.push(run.truncated);
-    ended.retryAts.push(run.retryAt);
-    ended.startedAts.push(run.startedAt);
-    ended.endedAts.push(run.endedAt);
+    this.#ended ??= new EndedBatchWriter();
+    this.#ended.add({
+      handle: run.facts.handle,
+      startedAt: run.startedAt,
+      endedAt: run.endedAt,
+      outcome: run.outcome,
+      message: run.message,
+      truncated: run.truncated,
+      retryAt: run.retryAt,
+    });
     this.#added(run.endedAt);
   }
 
@@ -56,7 +59,7 @@ export class Outbox {
   flush(): void {
     if (this.#openedAt === 0) return;
     this.#openedAt = 0;
-    const message: ToStream = { kind: 'report', ended: this.#ended, lines: this.#lines, progress: this.#progress && [...this.#progress.values()] };
+    const message: ToStream = { kind: 'report', ended: this.#ended?.finish(), lines: this.#lines, progress: this.#progress && [...this.#progress.values()] };
     this.#ended = undefined;
     this.#lines = undefined;
     this.#progress = undefined;

@@ -1,4 +1,5 @@
 import type { AttemptOutcome__Output } from '../../../shared/grpc/generated/lts/v1/AttemptOutcome.js';
+import type { EndDetails } from '../report/ended-batch.js';
 import type { AbortReason } from '../stream/messages.js';
 import { DecodedJob } from './decoded-job.js';
 import { RunAborted } from './runner.js';
@@ -56,6 +57,13 @@ export class Run {
       if (this.aborted !== undefined) this.#controller.abort(new RunAborted(this.aborted));
     }
     return this.#controller.signal;
+  }
+
+  settle({ outcome, message, truncated, retryAt }: EndDetails): void {
+    this.outcome = outcome;
+    this.message = message;
+    this.truncated = truncated;
+    this.retryAt = retryAt;
   }
 
   abort(why: AbortReason): void {

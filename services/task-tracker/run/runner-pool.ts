@@ -1,6 +1,7 @@
 import type { Clock } from '../../../shared/time/clock.js';
 import type { Outbox } from '../report/outbox.js';
-import type { AbortReason, TaskColumns } from '../stream/messages.js';
+import type { AbortReason } from '../stream/messages.js';
+import { readTasks, type TaskBatch } from '../stream/task-batch.js';
 import { runJob, type RunPorts } from './run-job.js';
 import type { RunnerTable } from './runner-table.js';
 import { Run } from './run.js';
@@ -33,9 +34,13 @@ export class RunnerPool {
     return this.#active.size;
   }
 
-  start(tasks: TaskColumns): void {
-    const runs = toRuns(tasks);
-    for (const run of runs) this.#active.set(run.facts.handle, run);
+  start(tasks: TaskBatch): void {
+    const runs: Run[] = [];
+    readTasks(tasks, (facts, job) => {
+      const run = new Run(facts, job);
+      runs.push(run);
+      this.#active.set(facts.handle, run);
+    });
     const last = runs.at(-1);
     for (const run of runs) {
       runJob(run, this.#runPorts);
@@ -50,24 +55,4 @@ export class RunnerPool {
   abort(handles: readonly number[], why: AbortReason): void {
     for (const handle of handles) this.#active.get(handle)?.abort(why);
   }
-}
-
-function toRuns(tasks: TaskColumns): Run[] {
-  const runs: Run[] = [];
-  const jobs = Buffer.from(tasks.jobs.buffer, tasks.jobs.byteOffset, tasks.jobs.byteLength);
-  let from = 0;
-  for (let i = 0; i < tasks.handles.length; i++) {
-    const to = tasks.jobEnds[i] as number;
-    const facts = {
-      handle: tasks.handles[i] as number,
-      instanceId: tasks.instanceIds[i] as string,
-      attempt: tasks.attempts[i] as number,
-      scheduledTime: tasks.scheduledTimes[i] as number,
-      fencingToken: tasks.fencingTokens[i] as number,
-      retryTimes: tasks.retryTimes[i] as number,
-    };
-    runs.push(new Run(facts, jobs.subarray(from, to)));
-    from = to;
-  }
-  return runs;
 }

@@ -26,10 +26,7 @@ export function settleThrown(run: Run, error: unknown): void {
 
 function settle(run: Run, outcome: AttemptOutcome__Output, message: string, retryAt = 0): void {
   const { text, truncated } = capText(message);
-  run.outcome = outcome;
-  run.message = text;
-  run.truncated = truncated;
-  run.retryAt = retryAt;
+  run.settle({ outcome, message: text, truncated, retryAt });
 }
 
 function messageOfValue(value: unknown): string {

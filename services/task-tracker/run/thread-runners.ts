@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '../../../shared/time/clock.js';
+import { readEnded } from '../report/ended-batch.js';
 import type { Outbox } from '../report/outbox.js';
 import type { ToStream } from '../stream/messages.js';
 import type { Perform } from './runner-table.js';
@@ -133,13 +134,8 @@ class RunnerThread {
     const { outbox } = this.#ports;
     for (const line of message.lines ?? []) outbox.line(line);
     for (const progress of message.progress ?? []) outbox.progress(progress);
-    const { ended } = message;
-    if (ended === undefined) return;
-    const { run } = waiting;
-    run.outcome = ended.outcomes[0] ?? 'ATTEMPT_OUTCOME_EXCEPTION';
-    run.message = ended.messages[0] ?? '';
-    run.truncated = ended.truncated[0] ?? false;
-    run.retryAt = ended.retryAts[0] ?? 0;
+    if (message.ended === undefined) return;
+    readEnded(message.ended, (_handle, _startedAt, _endedAt, details) => waiting.run.settle(details));
     waiting.resolve();
   }
 }

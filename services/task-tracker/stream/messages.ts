@@ -1,40 +1,16 @@
-import type { AttemptOutcome__Output } from '../../../shared/grpc/generated/lts/v1/AttemptOutcome.js';
 import type { LogLevel__Output } from '../../../shared/grpc/generated/lts/v1/LogLevel.js';
 import type { LogEvent } from '../../../shared/log/events.js';
 import type { Reason } from '../../../shared/errors/reasons.js';
+import type { EndedBatch } from '../report/ended-batch.js';
+import type { TaskBatch } from './task-batch.js';
 
 /*
- * What the two threads of a worker say to each other. Tasks and results travel as columns of equal length, one message
- * per frame or tick: copying them costs a fraction of what one object per task costs. A handle is the number of an
- * attempt within this process; it is given by the stream thread and never used twice.
+ * What the two threads of a worker say to each other: one message per frame or tick, tasks and results packed. A handle is
+ * the number of an attempt within this process; it is given by the stream thread and never used twice.
  */
 
 /** Why a run is asked to stop. */
 export type AbortReason = 'cancelled' | 'timeout' | 'lost' | 'shutdown';
-
-/** Tasks to run now: entry i of each column is task i. */
-export interface TaskColumns {
-  handles: number[];
-  instanceIds: string[];
-  attempts: number[];
-  scheduledTimes: number[];
-  fencingTokens: number[];
-  retryTimes: number[];
-  /** The jobs' bytes one after the other; job i ends before `jobEnds[i]`. */
-  jobs: Uint8Array;
-  jobEnds: number[];
-}
-
-/** Runs that have ended. */
-export interface EndedColumns {
-  handles: number[];
-  outcomes: AttemptOutcome__Output[];
-  messages: string[];
-  truncated: boolean[];
-  retryAts: number[];
-  startedAts: number[];
-  endedAts: number[];
-}
 
 /** A run with a time limit has begun. */
 export interface BegunRun {
@@ -63,7 +39,7 @@ export interface RunProgress {
 export type ToStream =
   | { kind: 'begun'; run: BegunRun }
   /** All that one tick has brought; lines of a run come before its end. */
-  | { kind: 'report'; ended: EndedColumns | undefined; lines: RunLine[] | undefined; progress: RunProgress[] | undefined }
+  | { kind: 'report'; ended: EndedBatch | undefined; lines: RunLine[] | undefined; progress: RunProgress[] | undefined }
   /** Answer to a pulse. */
   | { kind: 'alive' }
   /** Take no more tasks; abort what still runs after graceMs; deliver, say goodbye, end the thread. */
@@ -72,7 +48,7 @@ export type ToStream =
 /** To the thread that runs tasks. */
 export type ToMain =
   | { kind: 'ready'; nodeId: string; incarnation: string }
-  | { kind: 'tasks'; tasks: TaskColumns }
+  | { kind: 'tasks'; tasks: TaskBatch }
   | { kind: 'abort'; handles: number[]; why: AbortReason }
   | { kind: 'pulse' }
   /** The first one after start says that work can come. */

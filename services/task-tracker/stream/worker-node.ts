@@ -10,6 +10,7 @@ import type { WorkRequest } from '../../../shared/grpc/generated/lts/v1/WorkRequ
 import type { Logger } from '../../../shared/log/logger.js';
 import type { Clock, Timer } from '../../../shared/time/clock.js';
 import { BizLogs } from '../report/biz-logs.js';
+import { type EndedBatch, readEnded } from '../report/ended-batch.js';
 import type { LineStore } from '../report/line-store.js';
 import { ProgressBoard } from '../report/progress-board.js';
 import type { ResultStore } from '../report/result-store.js';
@@ -17,11 +18,11 @@ import { Results } from '../report/results.js';
 import { type Attempt, Attempts, keyOf } from './attempts.js';
 import { Deadlines } from './deadlines.js';
 import { Epochs } from './epochs.js';
-import { Intake } from './intake.js';
 import { inventoryFrames } from './inventory.js';
-import type { AbortReason, BegunRun, EndedColumns, RunLine, RunProgress, ToMain, ToStream } from './messages.js';
+import type { AbortReason, BegunRun, RunLine, RunProgress, ToMain, ToStream } from './messages.js';
 import { OwnerLink, type OwnerMap } from './owner-link.js';
 import { Pulse } from './pulse.js';
+import { idSeparator, TaskBatchWriter } from './task-batch.js';
 import type { WorkCall } from './work-call.js';
 import type { RawTask, SessionHost, WorkSession } from './work-session.js';
 
@@ -168,11 +169,11 @@ export class WorkerNode implements SessionHost {
     // What a retired session sends is dropped: the next Inventory does not list it, so it comes again.
     if (session.retired) return;
     if (!session.owned) return session.close(new LtsError('BAD_FRAME', 'the tracker sent tasks before Owns'));
-    const intake = new Intake();
-    const error = this.#accept(session, tasks, intake);
-    if (intake.count > 0) {
-      const columns = intake.columns();
-      this.#ports.post({ kind: 'tasks', tasks: columns }, [columns.jobs.buffer as ArrayBuffer]);
+    const writer = new TaskBatchWriter();
+    const error = this.#accept(session, tasks, writer);
+    if (writer.count > 0) {
+      const batch = writer.finish();
+      this.#ports.post({ kind: 'tasks', tasks: batch }, [batch.numbers.buffer as ArrayBuffer, batch.jobs.buffer as ArrayBuffer]);
     }
     if (error !== undefined) session.close(error);
   }
@@ -228,18 +229,19 @@ export class WorkerNode implements SessionHost {
   }
 
   /** Takes the tasks in order; an error ends the stream, what was taken before it stays. */
-  #accept(session: WorkSession, tasks: readonly RawTask[], intake: Intake): LtsError | undefined {
+  #accept(session: WorkSession, tasks: readonly RawTask[], batch: TaskBatchWriter): LtsError | undefined {
     const { credits, storeId } = session;
     for (const task of tasks) {
       const { instance_id, attempt, partition, epoch } = task;
       const remembered = this.#epochs.raise(storeId, partition, epoch);
       if (remembered !== undefined) return this.#refusal(session, partition, epoch, remembered);
       if (++credits.received > credits.granted) return new LtsError('BAD_FRAME', `the tracker sent more tasks than the ${credits.granted} that were granted`);
+      if (instance_id.includes(idSeparator)) return new LtsError('BAD_FRAME', `the tracker sent the instance id ${JSON.stringify(instance_id)}`);
       const key = keyOf(instance_id, attempt);
       const known = this.attempts.byKey(key);
       if (known !== undefined) this.results.sendAgain(known);
       else if (this.#leaving) this.#finish(this.attempts.note(instance_id, attempt), 'ATTEMPT_OUTCOME_INTERRUPTED', 'the worker is shut down; the run had not begun');
-      else intake.add(this.attempts.accept(key, instance_id, attempt).handle, task);
+      else batch.add(this.attempts.accept(key, instance_id, attempt).handle, task);
     }
     return undefined;
   }
@@ -278,28 +280,19 @@ export class WorkerNode implements SessionHost {
     });
   }
 
-  #takeEnded(ended: EndedColumns): void {
+  #takeEnded(ended: EndedBatch): void {
     const { incarnation } = this.#ports.hello;
-    for (let i = 0; i < ended.handles.length; i++) {
-      const attempt = this.attempts.byHandle(ended.handles[i] as number);
-      if (attempt === undefined) continue;
+    readEnded(ended, (handle, startedAt, endedAt, { outcome, message, truncated, retryAt }) => {
+      const attempt = this.attempts.byHandle(handle);
+      if (attempt === undefined) return;
       this.attempts.ended(attempt);
-      this.#progress.ended(attempt.handle);
+      this.#progress.ended(handle);
       if (attempt.limit !== undefined) this.#deadlines.remove(attempt);
       // It was told before, when its time ran out.
-      if (attempt.result !== undefined) continue;
-      this.results.add(attempt, {
-        instance_id: attempt.instanceId,
-        attempt: attempt.attempt,
-        incarnation,
-        outcome: ended.outcomes[i] as AttemptOutcome__Output,
-        message: ended.messages[i] as string,
-        truncated: ended.truncated[i] as boolean,
-        retry_at: ended.retryAts[i] as number,
-        started_at: ended.startedAts[i] as number,
-        ended_at: ended.endedAts[i] as number,
-      });
-    }
+      if (attempt.result !== undefined) return;
+      const { instanceId } = attempt;
+      this.results.add(attempt, { instance_id: instanceId, attempt: attempt.attempt, incarnation, outcome, message, truncated, retry_at: retryAt, started_at: startedAt, ended_at: endedAt });
+    });
   }
 
   #takeLines(lines: readonly RunLine[]): void {
