@@ -37,7 +37,8 @@ export function finish(w: WriterState, t: Finish): FinishOutcome {
 function end(w: WriterState, t: Finish, facts: Facts, state: keyof typeof stateCodes): FinishOutcome {
   const { outcome, message, startedAt, truncated } = t.end;
   const owed = facts.clientId === 0 ? null : w.lastOwed + 1;
-  const ended = w.sql.endRun.run(stateCodes[state], t.at, message, owed, startedAt, outcomeCodes[outcome], truncated ? 1 : 0, t.seq, t.attempt);
+  const lost = outcome === 'LOST' ? 1 : 0;
+  const ended = w.sql.endRun.run(stateCodes[state], t.at, lost, message, owed, startedAt, outcomeCodes[outcome], truncated ? 1 : 0, t.seq, t.attempt);
   if (ended.changes === 0) return { kind: 'finish', applied: false };
   w.sql.removeExecuting.run(t.seq);
   const freed = advanceTask(w, facts.groupId, facts.taskId, t.partition, t.at);

@@ -82,7 +82,7 @@ export function prepareWriterSql(db: Database): WriterSql {
     ),
     endRun: run(
       `INSERT INTO ended (seq, state, ended_at, attempts, retry_times, lost_times, message, owed, fence, worker_id, assigned_at, started_at, outcome, truncated)
-       SELECT seq, ?, ?, attempt, retry_times, lost_times, ?, ?, fence, worker_id, assigned_at, ?, ?, ? FROM executing WHERE seq = ? AND attempt = ?`,
+       SELECT seq, ?, ?, attempt, retry_times, lost_times + ?, ?, ?, fence, worker_id, assigned_at, ?, ?, ? FROM executing WHERE seq = ? AND attempt = ?`,
     ),
     endWaiting: run('INSERT INTO ended (seq, state, ended_at, attempts, retry_times, lost_times, message, owed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)'),
     endedState: db.prepare<[number], number>('SELECT state FROM ended WHERE seq = ?').pluck(),
