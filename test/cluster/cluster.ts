@@ -16,7 +16,7 @@ export interface ClusterOptions {
   trackers?: number;
   /** Default: only when there is more than one tracker. */
   zookeeper?: boolean;
-  /** How long attempts of a lost worker are kept, in milliseconds. Default 2,000. */
+  /** How long attempts of a lost worker are kept, in milliseconds. Default 15,000. */
   graceMs?: number;
   /** Folder of the store. Default: one in the folder of the cluster. */
   dataDir?: string;
@@ -96,7 +96,7 @@ export class Cluster {
 
   /** Starts the trackers; resolves when the first one owns everything and all know each other. */
   static async start(options: ClusterOptions = {}): Promise<Cluster> {
-    const { trackers = 1, zookeeper = trackers > 1, graceMs = 2_000, trackerArgs = [] } = options;
+    const { trackers = 1, zookeeper = trackers > 1, graceMs = 15_000, trackerArgs = [] } = options;
     const folder = mkdtempSync(join(tmpdir(), 'lts-cluster-'));
     const cluster = new Cluster(folder, zookeeper ? await ZooKeeperServer.start({ tickMs: 500 }) : undefined);
     const registry = cluster.zookeeper === undefined ? [] : ['--zookeeper', cluster.zookeeper.connect, '--session-timeout', `${sessionMs}ms`];
