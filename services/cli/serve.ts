@@ -36,6 +36,7 @@ export async function serve(service: ServiceCommand, given: ServiceFlags): Promi
   log.info('process.started', { address: running.address });
   process.stdout.write([`${service.name} ${service.verb} ${running.address}`, ...(running.lines ?? []), ''].join('\n'));
   running.closed?.catch(fail);
+  tolerateStrays(running, fail);
   const signal = await signals;
   await leave(running, signal, log);
 }
@@ -51,6 +52,14 @@ function guardProcess(log: Logger): (error: unknown) => never {
   // Whoever read our first lines may be gone.
   process.stdout.on('error', () => undefined);
   return fail;
+}
+
+/** A service that runs user code goes on when that leaves a promise unhandled. */
+function tolerateStrays(running: RunningService, fail: (error: unknown) => never): void {
+  const { onStray } = running;
+  if (onStray === undefined) return;
+  process.off('unhandledRejection', fail);
+  process.on('unhandledRejection', onStray);
 }
 
 /** Resolves with the first signal to leave; the second one ends the process at once. */

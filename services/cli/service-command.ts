@@ -11,6 +11,8 @@ export interface RunningService {
   lines?: readonly string[];
   /** Rejects when the service cannot go on. */
   closed?: Promise<void>;
+  /** Takes promises that user code left unhandled; without it the process ends. */
+  onStray?: (error: unknown) => void;
 }
 
 /** How a service is started. */

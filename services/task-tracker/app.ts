@@ -12,6 +12,11 @@ export interface RunningTaskTracker {
   lines: readonly string[];
   /** Rejects when it cannot go on (a newer process of this node, a fault of the stream thread); resolves after drain(). */
   closed: Promise<void>;
+  /**
+   * For promises that user code left unhandled: they are logged and the worker goes on, for they leave no broken state
+   * behind. An uncaught exception may, and has to end the process.
+   */
+  onStray: (error: unknown) => void;
 }
 
 /** Starts the worker service; it works as soon as a tracker can be reached. Errors: CONFIG_INVALID, those of the FailStore. */
@@ -36,5 +41,6 @@ export async function startTaskTracker(config: TaskTrackerConfig, { log }: { log
     drain: () => worker.drain(),
     lines: [`group ${config.group}, ${config.workThreads} tasks at once`],
     closed: worker.closed,
+    onStray: (error) => log.error('runner.stray', { error }),
   };
 }
