@@ -4,6 +4,8 @@ import type { WorkerNode } from './worker-node.js';
 /** After their abort, runs get so long to stop; then they are reported as interrupted. Milliseconds. */
 const stopWithinMs = 3_000;
 const goodbyeWithinMs = 1_000;
+/** Acks usually come within this time; then the disk is not needed. Milliseconds. */
+const soonMs = 300;
 
 /** How patient a leave is, in milliseconds. */
 export interface LeaveLimits {
@@ -28,12 +30,15 @@ export async function leave(node: WorkerNode, limits: LeaveLimits, clock: Clock)
     node.abortAll('shutdown');
     if (!(await until(node, idle, stopWithinMs, clock))) node.giveUpRunning('the worker was shut down and the run did not stop');
   }
+  const delivered = (): boolean => node.results.unacked === 0 && node.lines.unacked === 0;
+  const hopeless = (): boolean => node.link.owned === undefined;
+  node.pump();
+  await until(node, () => delivered() || hopeless(), Math.min(soonMs, limits.deliverMs), clock);
   // From here on a kill loses nothing.
   node.results.storeAll();
-  const delivered = (): boolean => node.results.unacked === 0 && node.lines.unacked === 0;
-  node.pump();
-  await until(node, () => delivered() || node.link.owned === undefined, limits.deliverMs, clock);
+  await until(node, () => delivered() || hopeless(), limits.deliverMs, clock);
   const session = node.link.owned;
+  node.link.stop();
   if (session !== undefined && node.results.unacked === 0) {
     session.leave();
     await until(node, () => session.closed, goodbyeWithinMs, clock);
