@@ -63,12 +63,25 @@ describe('a server that shakes hands and then answers nothing', () => {
     await registry.start();
     fake.mode = 'no-answers';
     const began = systemClock.monotonic();
-    await expect(registry.document('d').read()).rejects.toMatchObject({ reason: 'REGISTRY_UNAVAILABLE' });
+    await expect(registry.document('d').read()).rejects.toMatchObject({ reason: 'REGISTRY_UNAVAILABLE', message: expect.stringContaining('no answer to "get') });
     expect(systemClock.monotonic() - began).toBeLessThan(sessionMs / 2);
     expect(states).toEqual(['CONNECTED', 'SUSPENDED']);
     fake.mode = 'good';
     await eventually(() => registry.state === 'CONNECTED', { withinMs: sessionMs });
     expect(await registry.document('d').read()).toBeNull();
+  });
+});
+
+describe('a server that answers probes and nothing else', () => {
+  it('answers out of order: the operation fails, and its connection', async () => {
+    const fake = await fakeServer('good');
+    const { registry, states } = registryOn(fake.connect);
+    await registry.start();
+    fake.mode = 'only-probes';
+    const began = systemClock.monotonic();
+    await expect(registry.document('d').read()).rejects.toMatchObject({ reason: 'REGISTRY_UNAVAILABLE' });
+    expect(systemClock.monotonic() - began).toBeLessThan(sessionMs / 2);
+    expect(states).toEqual(['CONNECTED', 'SUSPENDED']);
   });
 });
 

@@ -213,6 +213,15 @@ describe('an answer that never comes', () => {
 });
 
 describe('this process', () => {
+  it('standing still for half a session time does not lead until it has looked again', async () => {
+    const nodes = [await node(cluster(), 'a')];
+    await settled(nodes);
+    const until = systemClock.monotonic() + sessionMs / 2;
+    while (systemClock.monotonic() < until);
+    expect(nodes.map((one) => [one.election.leading, one.registry.state])).toEqual([[false, 'SUSPENDED']]);
+    await settled(nodes);
+  });
+
   it('standing still for one and a half session times knows at once that it does not lead', async () => {
     const name = cluster();
     const nodes = [await node(name, 'a'), await node(name, 'b')];

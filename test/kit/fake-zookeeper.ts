@@ -5,12 +5,13 @@ import { createServer, type Server, type Socket } from 'node:net';
  * - `good`: answers; it has a session, an empty tree with a root, and takes every write.
  * - `mute`: takes the connection and never answers.
  * - `no-answers`: shakes hands and then answers nothing.
+ * - `only-probes`: shakes hands, answers probes and pings, and nothing else.
  * - `half-packet`: shakes hands, sends half of the first answer and closes.
  * - `expired`: answers each handshake with an expired session.
  * - `garbage`: shakes hands and sends bytes that are no frame.
  * - `code`: answers each request that is no probe with the error `code`.
  */
-export type FakeMode = 'good' | 'mute' | 'no-answers' | 'half-packet' | 'expired' | 'garbage' | 'code';
+export type FakeMode = 'good' | 'mute' | 'no-answers' | 'only-probes' | 'half-packet' | 'expired' | 'garbage' | 'code';
 
 const exists = 3;
 const ping = 11;
@@ -99,6 +100,7 @@ export class FakeZooKeeper {
     if (type === closeSession) return void socket.end(reply(xid, 0));
     if (type === ping) return void socket.write(reply(xid, 0));
     if (type === exists && frame.readInt32BE(8) === 1) return this.#answerProbe(socket, xid);
+    if (this.mode === 'only-probes') return;
     socket.write(this.mode === 'code' ? reply(xid, this.code) : reply(xid, -101));
   }
 

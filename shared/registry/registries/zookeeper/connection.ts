@@ -220,11 +220,11 @@ export class Connection {
     const standstill = now - this.#tickAt;
     this.#tickAt = now;
     if (standstill > fifth) return this.end(`this process stood still for ${Math.round(standstill)} ms`);
-    if (this.#probeSentAt !== undefined && now - this.#probeSentAt > fifth) return this.end(`no answer to a probe within ${Math.round(fifth)} ms`);
     for (const oldest of this.#inFlight) {
       if (now - oldest.sentAt > this.sessionMs / 3) return this.end(`no answer to "${oldest.what}" within ${Math.round(now - oldest.sentAt)} ms`);
       break;
     }
+    if (this.#probeSentAt !== undefined && now - this.#probeSentAt > fifth) return this.end(`no answer to a probe within ${Math.round(fifth)} ms`);
     if (this.#link.requests > this.#options.mostRequests) return this.end(`replaced after ${this.#link.requests} requests`);
     if (now >= this.#probeDueAt && this.#probeSentAt === undefined) this.#probe(now);
     this.#armTick();
