@@ -30,7 +30,7 @@ export interface Core extends CallParts {
   submitter: Submitter;
   canceller: Canceller;
   outbox: Outbox | undefined;
-  /** New work for the drain, or a reason to look again. */
+  /** A reason for the drain to look again soon. */
   wakeDrain(): void;
   /** Waits for answers of what was given, then closes all. What has no answer by then is stored, or refused. */
   close(): Promise<void>;
@@ -46,7 +46,7 @@ export function createCore(options: CoreOptions): Core {
   const parts: CallParts = { router, clients, clock };
   const store = openStore(options);
   const wakeDrain = (): void => drain?.wake();
-  const outbox = store === undefined ? undefined : new Outbox(store, log, clock, wakeDrain);
+  const outbox = store === undefined ? undefined : new Outbox(store, log, clock, () => drain?.stored());
   const drain = outbox === undefined ? undefined : new Drain(parts, outbox, log, Math.max(timeoutMs, 1_000));
   const submitter = new Submitter(parts, { timeoutMs, maxJobs, maxBytes, outbox });
   const subscription = router.onChange(wakeDrain);

@@ -29,6 +29,8 @@ export class FakeTracker {
   address = '';
   /** One entry per call SubmitJobs. */
   readonly calls: Job__Output[][] = [];
+  /** Ids of the jobs that were said to come out of a FailStore. */
+  readonly late = new Set<string>();
   readonly cancels: CancelJobRequest__Output[] = [];
   readonly receivers = new Set<FakeReceiver>();
   readonly frames: WatchFeedbackRequest__Output[] = [];
@@ -51,7 +53,7 @@ export class FakeTracker {
   async start(port = 0): Promise<this> {
     const handlers = createHandlers(silentLogger);
     this.#server.addService(rawContract.JobService.service, {
-      SubmitJobs: handlers.unary<Raw<SubmitJobsRequest__Output>, SubmitJobsResponse>(async (request) => ({ results: await this.#submit(request.jobs) })) as UntypedHandleCall,
+      SubmitJobs: handlers.unary<Raw<SubmitJobsRequest__Output>, SubmitJobsResponse>(async (request) => ({ results: await this.#submit(request.jobs, request.from_fail_store) })) as UntypedHandleCall,
       CancelJob: handlers.unary<CancelJobRequest__Output, CancelJobResponse>((request) => {
         this.cancels.push(request);
         return this.onCancel(request);
@@ -85,8 +87,9 @@ export class FakeTracker {
     this.#server.forceShutdown();
   }
 
-  async #submit(jobs: readonly Buffer[]): Promise<SubmitResult[]> {
+  async #submit(jobs: readonly Buffer[], late: boolean): Promise<SubmitResult[]> {
     const decoded = jobs.map((bytes) => decodeJob(bytes));
+    if (late) for (const { instance_id: id } of decoded) this.late.add(id);
     this.calls.push(decoded);
     await this.onCall(decoded);
     return decoded.map((job) => this.onJob(job) ?? { instance_id: job.instance_id, outcome: 'SUBMIT_OUTCOME_ACCEPTED' });

@@ -68,6 +68,7 @@ describe('submit', () => {
     const result = await client.submit(job('a', { payload: 'hello', ext_params: { k: 'v' } }));
     expect(result.outcome).toBe('SUBMIT_OUTCOME_ACCEPTED');
     expect(timeOfId(result.instance_id ?? '')).toBeGreaterThanOrEqual(before);
+    expect(tracker.late.size).toBe(0);
     expect(tracker.jobs).toMatchObject([{ task_id: 'a', node_group: 'g', instance_id: result.instance_id, ext_params: { k: 'v' } }]);
     expect(tracker.jobs[0]?.payload.toString()).toBe('hello');
   });
@@ -99,7 +100,7 @@ describe('submit', () => {
 
   it('splits a large number into calls that keep their limits, in order', async () => {
     const tracker = await startTracker();
-    const client = connect({ trackers: [tracker.address] });
+    const client = connect({ trackers: [tracker.address], submitTimeout: 10_000 });
     const many = await client.submitMany(Array.from({ length: 2_500 }, (_, i) => job(`t${i}`)));
     expect(many.every(({ outcome }) => outcome === 'SUBMIT_OUTCOME_ACCEPTED')).toBe(true);
     expect(new Set(many.map((result) => result.instance_id)).size).toBe(2_500);
@@ -143,7 +144,7 @@ describe('submit', () => {
   });
 
   it('refuses options and calls that cannot work', async () => {
-    expect(() => new JobClient({})).toThrow('neither trackers nor gateway');
+    expect(() => new JobClient({})).toThrow('neither trackers nor zookeeper nor gateway');
     expect(() => new JobClient({ trackers: ['nonsense'] })).toThrow('"nonsense"');
     expect(() => new JobClient({ gateway: '127.0.0.1:1', nodeGroup: 'a b' })).toThrow('"a b"');
     const client = connect({ gateway: '127.0.0.1:1' });
@@ -248,6 +249,7 @@ describe('the FailStore', () => {
     connect({ trackers: [tracker.address], dataDir });
     await eventually(() => tracker.jobs.length >= 301);
     expect(tracker.jobs.slice(0, 300).map((sent) => sent.instance_id)).toEqual(results.map((result) => result.instance_id));
+    expect(tracker.late.size).toBe(301);
   });
 
   it('gives RESOURCE_EXHAUSTED back to the caller', async () => {

@@ -16,13 +16,16 @@ import { groupForm } from './submit/check-job.js';
 import type { NewJob } from './submit/new-job.js';
 import { fromValues } from './submit/pending-job.js';
 import { refusedValue, ResultList } from './submit/submitter.js';
+import { connectZooKeeper } from './zookeeper-app.js';
 
-/** How a JobClient finds the scheduler and what it keeps. Give `trackers`, `registry` or `gateway`. */
+/** How a JobClient finds the scheduler and what it keeps. Give `trackers`, `zookeeper`, both, or `gateway`. */
 export interface JobClientOptions {
   /** host:port of JobTrackers; one that answers is enough, it tells the others. */
   trackers?: readonly string[];
-  /** Names the live JobTrackers instead, or beside. */
-  registry?: Pick<Registry, 'watchMembers'>;
+  /** Connection string of ZooKeeper, `host:port,host:port/path`: names trackers that come later. */
+  zookeeper?: string;
+  /** Name of the cluster in ZooKeeper. Default "default". */
+  cluster?: string;
   /** host:port of a JobClient gateway; everything then goes through it. */
   gateway?: string;
   /** The JobClient group: receives results of jobs with `need_feedback` that name no other. */
@@ -31,7 +34,7 @@ export interface JobClientOptions {
   dataDir?: string;
   /** Stable name of this process, unique in its `dataDir`. Default: host name and group. */
   nodeId?: string;
-  /** How long a submit or cancel may take before the job is stored, or fails. Default 3,000 ms. */
+  /** How long a submit or cancel may take before the job is stored, or fails. Default 3,000 ms; 10,000 ms with a gateway, which needs time of its own. */
   submitTimeout?: number;
   /** Limit of the FailStore in bytes. Default 256 MiB. */
   failStoreSize?: number;
@@ -60,6 +63,7 @@ export class JobClient {
   readonly #nodeId: string;
   readonly #log: Logger;
   readonly #receivers = new Set<ResultReceiver>();
+  readonly #registry: Registry | undefined;
   #closed = false;
 
   /** Connects in the background. Throws INVALID_ARGUMENT, or what opening the FailStore throws. */
@@ -69,19 +73,23 @@ export class JobClient {
     this.#nodeGroup = nodeGroup;
     this.#nodeId = options.nodeId ?? `${hostname()}-${nodeGroup === '' ? 'client' : nodeGroup}`.slice(0, 128);
     this.#log = log;
-    const router = toRouter(options, log);
+    const { zookeeper, cluster = 'default', gateway } = options;
+    this.#registry = zookeeper === undefined || gateway !== undefined ? undefined : connectZooKeeper(zookeeper, cluster, log, systemClock);
+    let router: Router | undefined;
     try {
+      router = toRouter(options, this.#registry, log);
       this.#core = createCore({
         router,
         log,
         clock: systemClock,
-        submitTimeoutMs: options.submitTimeout ?? 3_000,
+        submitTimeoutMs: options.submitTimeout ?? (gateway === undefined ? 3_000 : 10_000),
         dataDir: options.dataDir,
         nodeId: this.#nodeId,
         failStoreBytes: options.failStoreSize ?? 256 * 1024 * 1024,
       });
     } catch (error) {
-      router.close();
+      router?.close();
+      void this.#registry?.close();
       throw error;
     }
   }
@@ -159,6 +167,7 @@ export class JobClient {
     this.#closed = true;
     await Promise.all([...this.#receivers].map((receiver) => receiver.close()));
     await this.#core.close();
+    await this.#registry?.close();
   }
 
   #requireOpen(): void {
@@ -166,9 +175,9 @@ export class JobClient {
   }
 }
 
-function toRouter({ trackers = [], registry, gateway }: JobClientOptions, log: Logger): Router {
+function toRouter({ trackers = [], gateway }: JobClientOptions, registry: Registry | undefined, log: Logger): Router {
   if (gateway !== undefined) return gatewayRouter(checkedAddress('gateway', gateway));
-  if (trackers.length === 0 && registry === undefined) throw new LtsError('INVALID_ARGUMENT', 'neither trackers nor gateway is given; name one, such as trackers: ["127.0.0.1:7401"]');
+  if (trackers.length === 0 && registry === undefined) throw new LtsError('INVALID_ARGUMENT', 'neither trackers nor zookeeper nor gateway is given; name one, such as trackers: ["127.0.0.1:7401"]');
   return new ClusterWatcher({ trackers: trackers.map((address) => checkedAddress('trackers', address)), log, ...(registry === undefined ? {} : { registry }) });
 }
 

@@ -82,7 +82,7 @@ describe('ClusterWatcher', () => {
     one.send(mapOf(3, '10.0.0.3:7401'));
     one.send(mapOf(6, '10.0.0.6:7401'));
     await eventually(() => watcher.map?.version === 6);
-    expect(changes).toBe(2);
+    expect(changes).toBe(3);
     expect(watcher.ownerOf('g')).toBe('10.0.0.6:7401');
   });
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type ClientReadableStream, credentials } from '@grpc/grpc-js';
 import { messageOf } from '../errors/lts-error.js';
 import { contract } from '../grpc/contract.js';
@@ -18,7 +19,8 @@ import { isAddress, Routes } from './routes.js';
  *
  * The candidates are the trackers of the newest map, then those of the registry, then the given ones, each in turn.
  * A tracker that is cut off may show an old map: maps are compared by their version. When versions began anew, because
- * the registry was wiped, the smaller one is taken after the stream has shown nothing newer for `settleMs`.
+ * the registry was wiped or lives in the tracker, a map that is not newer but differs is taken after the stream has shown
+ * nothing else for `settleMs`.
  */
 
 /** Where trackers are found and how patient the watcher is. */
@@ -103,7 +105,7 @@ export class ClusterWatcher {
     this.#routes.forgetHints(address);
   }
 
-  /** Called after the routes or the trackers changed. */
+  /** Called after the routes or the trackers changed, and when a tracker answers again. */
   onChange(listener: () => void): Subscription {
     const own = (): void => listener();
     this.#listeners.add(own);
@@ -157,13 +159,14 @@ export class ClusterWatcher {
   #take(watch: Watch, map: ClusterMap__Output | null): void {
     if (this.#watch !== watch || map === null) return;
     watch.timer.cancel();
+    const known = this.#routes.map;
+    if (known === undefined || map.version > known.version) this.#routes.take(map);
+    else if (!isDeepStrictEqual(map, known)) watch.timer = this.#clock.after(this.#options.settleMs ?? 10_000, () => this.#apply(map), { unref: true });
+    else if (this.#watching) return;
     if (!this.#watching) this.#options.log.info('stream.connected', { stream: 'WatchCluster', address: watch.address, version: map.version });
     this.#watching = true;
     this.#tries = 0;
-    const known = this.#routes.map?.version ?? -1;
-    if (map.version < known) {
-      watch.timer = this.#clock.after(this.#options.settleMs ?? 10_000, () => this.#apply(map), { unref: true });
-    } else if (map.version > known) this.#apply(map);
+    this.#emit();
   }
 
   #apply(map: ClusterMap__Output): void {

@@ -17,6 +17,7 @@ import { sendCancel } from './send-cancel.js';
 const batchEntries = 500;
 const batchBytes = 3 * 1024 * 1024;
 const cancelsAtOnce = 16;
+const firstPauseMs = 50;
 /** An entry that makes the scheduler fail is set apart after so many tries. */
 const maxFaults = 10;
 /** How often folders of dead processes are looked for. */
@@ -64,10 +65,15 @@ export class Drain {
     this.#arm(0);
   }
 
-  /** There is something new, or the world has changed: look soon. */
+  /** There is something new. While older entries wait in vain, so does it. */
+  stored(): void {
+    if (this.#idlePasses === 0) this.wake();
+  }
+
+  /** The world has changed: look soon. */
   wake(): void {
-    this.#idlePasses = Math.min(this.#idlePasses, 1);
-    if (this.#running === undefined) this.#arm(backoffMs(this.#idlePasses, 50, 10_000));
+    this.#idlePasses = 0;
+    if (this.#running === undefined) this.#arm(firstPauseMs);
   }
 
   /** Ends after the batch that is out. */
@@ -93,8 +99,8 @@ export class Drain {
       this.#adopt();
       const sent = await this.#pass();
       const { entries, dead } = this.#outbox.store.counts;
-      this.#idlePasses = sent > 0 ? 0 : this.#idlePasses + 1;
-      delayMs = entries === dead ? adoptEveryMs : sent > 0 ? 0 : backoffMs(this.#idlePasses, 50, 10_000);
+      this.#idlePasses = sent > 0 || entries === dead ? 0 : this.#idlePasses + 1;
+      delayMs = entries === dead ? adoptEveryMs : sent > 0 ? 0 : backoffMs(this.#idlePasses, firstPauseMs, 10_000);
       if (entries === dead) this.#outbox.releaseAll();
       if (entries === dead && sent > 0) this.#log.info('failstore.drained', { dead });
     } catch (error) {
@@ -139,7 +145,7 @@ export class Drain {
   async #sendSubmits(entries: readonly StoredEntry[]): Promise<Fate[]> {
     const results: (SubmitResult | undefined)[] = [];
     const sink = { settle: (index: number, result: SubmitResult): void => void (results[index] = result) };
-    const jobs = entries.map((entry, index): PendingJob => ({ bytes: entry.body, ...splitKey(entry.key), instanceId: entry.id, sink, index }));
+    const jobs = entries.map((entry, index): PendingJob => ({ bytes: entry.body, ...splitKey(entry.key), instanceId: entry.id, sink, index, late: true }));
     const { why } = await sendBatch(this.#parts, jobs, this.#timeoutMs);
     return entries.map((entry, index) => {
       const result = results[index];

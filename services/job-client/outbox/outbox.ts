@@ -29,6 +29,9 @@ import { cancelEntry, submitEntry } from './entries.js';
 
 /** How long entries wait for others to share their transaction, in milliseconds. */
 const gatherMs = 1;
+/** More are not gathered. */
+const gatherEntries = 1_000;
+const gatherBytes = 4 * 1024 * 1024;
 
 interface Waiting {
   entry: NewEntry;
@@ -44,6 +47,7 @@ export class Outbox {
   /** Groups whose last job was not taken in time. */
   readonly #heldGroups = new Set<string>();
   #waiting: Waiting[] = [];
+  #waitingBytes = 0;
   /** Keys of those in `#waiting`. */
   readonly #waitingKeys = new Set<string>();
   #timer: Timer | undefined;
@@ -102,6 +106,7 @@ export class Outbox {
     const batch = this.#waiting;
     this.#waiting = [];
     this.#waitingKeys.clear();
+    this.#waitingBytes = 0;
     if (batch.length === 0) return;
     if (!this.#put(batch)) for (const one of batch) this.#put([one], true);
     this.#onStored();
@@ -119,7 +124,9 @@ export class Outbox {
   #enqueue(entry: NewEntry, done: Waiting['done']): void {
     this.#waiting.push({ entry, done });
     this.#waitingKeys.add(entry.key);
-    this.#timer ??= this.#clock.after(gatherMs, () => this.flush());
+    this.#waitingBytes += entry.body.length;
+    if (this.#waiting.length >= gatherEntries || this.#waitingBytes >= gatherBytes) this.flush();
+    else this.#timer ??= this.#clock.after(gatherMs, () => this.flush());
   }
 
   /** One transaction. False when it did not fit and there are others to try; a single one then gets the error. */

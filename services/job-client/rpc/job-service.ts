@@ -18,13 +18,13 @@ const maxJobs = 1_000;
 
 /** JobService: jobs in as their bytes, checked, and on to the owner or into the FailStore. `accepting`: throws when the gateway leaves. */
 export function jobService(handlers: Handlers, core: Core, accepting: () => void): Record<string, UntypedHandleCall> {
-  const submit = (jobs: readonly Buffer[]): Promise<SubmitResult[]> => {
+  const submit = (jobs: readonly Buffer[], late: boolean): Promise<SubmitResult[]> => {
     accepting();
     core.submitter.requireRoom();
     const list = new ResultList(jobs.length);
     jobs.forEach((bytes, index) => {
       try {
-        core.submitter.submit(fromBytes(bytes, list, index));
+        core.submitter.submit(fromBytes(bytes, list, index, late));
       } catch (error) {
         list.settle(index, refusedValue(error));
       }
@@ -32,10 +32,10 @@ export function jobService(handlers: Handlers, core: Core, accepting: () => void
     return list.all();
   };
   return {
-    SubmitJob: handlers.unary<Raw<SubmitJobRequest__Output>, SubmitJobResponse>(async ({ job }) => ({ result: taken((await submit([job]))[0] ?? {}) })) as UntypedHandleCall,
-    SubmitJobs: handlers.unary<Raw<SubmitJobsRequest__Output>, SubmitJobsResponse>(async ({ jobs }) => {
+    SubmitJob: handlers.unary<Raw<SubmitJobRequest__Output>, SubmitJobResponse>(async ({ job }) => ({ result: taken((await submit([job], false))[0] ?? {}) })) as UntypedHandleCall,
+    SubmitJobs: handlers.unary<Raw<SubmitJobsRequest__Output>, SubmitJobsResponse>(async ({ jobs, from_fail_store: late }) => {
       if (jobs.length === 0 || jobs.length > maxJobs) throw new LtsError('INVALID_ARGUMENT', `jobs has ${jobs.length} entries; send 1 to ${maxJobs}`);
-      return { results: await submit(jobs) };
+      return { results: await submit(jobs, late) };
     }) as UntypedHandleCall,
     CancelJob: handlers.unary<CancelJobRequest__Output, CancelJobResponse>((request) => {
       accepting();

@@ -132,7 +132,7 @@ describe('fromBytes', () => {
   it('passes bytes on as they are and reads what routes them', () => {
     const id = newId();
     const bytes = encodeJob({ ...least, instance_id: id, priority: 0, max_lost: 2, retry_policy: { law: 'RETRY_LAW_FIXED', delay: 5 } });
-    expect(fromBytes(bytes, sink, 3)).toEqual({ bytes, nodeGroup: 'g', taskId: 't', instanceId: id, sink, index: 3 });
+    expect(fromBytes(bytes, sink, 3)).toEqual({ bytes, nodeGroup: 'g', taskId: 't', instanceId: id, sink, index: 3, late: false });
   });
 
   it('gives an id to a job that has none, and keeps fields that it does not know', () => {

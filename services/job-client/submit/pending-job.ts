@@ -18,6 +18,8 @@ export interface PendingJob {
   readonly instanceId: string;
   readonly sink: ResultSink;
   readonly index: number;
+  /** It comes out of a FailStore: it must not replace what was submitted after it. */
+  readonly late: boolean;
 }
 
 /** A checked job of this language, made into bytes. Throws INVALID_ARGUMENT. */
@@ -25,17 +27,17 @@ export function fromValues(job: unknown, submitNodeGroup: string, sink: ResultSi
   const checked = checkJob(job, submitNodeGroup);
   if (!checked.instance_id) checked.instance_id = newId();
   const { node_group: nodeGroup = '', task_id: taskId = '', instance_id: instanceId } = checked;
-  return { bytes: encodeJob(checked), nodeGroup, taskId, instanceId, sink, index };
+  return { bytes: encodeJob(checked), nodeGroup, taskId, instanceId, sink, index, late: false };
 }
 
 /** A job that came as bytes, checked; it passes on as it is, with fields that this version does not know. Throws INVALID_ARGUMENT. */
-export function fromBytes(bytes: Buffer, sink: ResultSink, index: number): PendingJob {
+export function fromBytes(bytes: Buffer, sink: ResultSink, index: number, late = false): PendingJob {
   const { _priority, _max_lost, ...job } = decode(bytes);
   const checked = checkJob(job.retry_policy === null ? job : { ...job, retry_policy: plain(job.retry_policy) });
   const { node_group: nodeGroup = '', task_id: taskId = '' } = checked;
-  if (checked.instance_id) return { bytes, nodeGroup, taskId, instanceId: checked.instance_id, sink, index };
+  if (checked.instance_id) return { bytes, nodeGroup, taskId, instanceId: checked.instance_id, sink, index, late };
   const instanceId = newId();
-  return { bytes: withInstanceId(bytes, instanceId), nodeGroup, taskId, instanceId, sink, index };
+  return { bytes: withInstanceId(bytes, instanceId), nodeGroup, taskId, instanceId, sink, index, late };
 }
 
 function decode(bytes: Buffer): Job__Output {

@@ -30,7 +30,7 @@ export function rejected(job: PendingJob, error: LtsError): SubmitResult {
 
 /**
  * Sends a batch, split by owner, until each job has its answer or the time is up: follows NOT_OWNER, tries other
- * trackers, always with the same ids. A refusal is an answer; only what is passing is tried again.
+ * trackers, always with the same ids. Either all or none of the jobs are `late`. A refusal is an answer; only what is passing is tried again.
  */
 export async function sendBatch(parts: CallParts, jobs: PendingJob[], timeoutMs: number): Promise<Unsent> {
   const journey = new Journey(parts.router, parts.clock, timeoutMs);
@@ -76,7 +76,7 @@ async function sendTo(parts: CallParts, journey: Journey, address: string, jobs:
 }
 
 function submitJobs(parts: CallParts, address: string, jobs: PendingJob[], limitMs: number): Promise<SubmitJobsResponse__Output> {
-  const request: Raw<SubmitJobsRequest> = { jobs: jobs.map((job) => job.bytes) };
+  const request: Raw<SubmitJobsRequest> = { jobs: jobs.map((job) => job.bytes), from_fail_store: jobs[0]?.late ?? false };
   const { job: client } = parts.clients.at(address);
   return new Promise((resolve, reject) => {
     client.submitJobs(request as unknown as SubmitJobsRequest, { deadline: parts.clock.now() + limitMs }, (error, response) => {

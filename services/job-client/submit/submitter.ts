@@ -31,7 +31,7 @@ const windowMs = 2;
 export class Submitter {
   readonly #parts: CallParts;
   readonly #settings: SubmitterSettings;
-  /** By owner; '' while it is not known. */
+  /** By owner, '' while it is not known; late jobs apart. */
   readonly #batchers = new Map<string, Batcher>();
   readonly #room: (() => void)[] = [];
   #jobs = 0;
@@ -69,7 +69,7 @@ export class Submitter {
     }
     this.#jobs++;
     this.#bytes += job.bytes.length;
-    this.#batcherTo(this.#parts.router.ownerOf(job.nodeGroup) ?? '').add(job);
+    this.#batcherTo(`${job.late ? 'late ' : ''}${this.#parts.router.ownerOf(job.nodeGroup) ?? ''}`).add(job);
   }
 
   /** Resolves when all that was given has its answer. */
@@ -78,10 +78,10 @@ export class Submitter {
     this.#settings.outbox?.flush();
   }
 
-  #batcherTo(owner: string): Batcher {
-    const known = this.#batchers.get(owner);
+  #batcherTo(name: string): Batcher {
+    const known = this.#batchers.get(name);
     if (known !== undefined) return known;
-    for (const [address, batcher] of this.#batchers) if (batcher.isIdle) this.#batchers.delete(address);
+    for (const [other, idle] of this.#batchers) if (idle.isIdle) this.#batchers.delete(other);
     const batcher = new Batcher({
       send: (jobs) => this.#send(jobs),
       clock: this.#parts.clock,
@@ -90,7 +90,7 @@ export class Submitter {
       maxBytes: callBytes,
       windowMs,
     });
-    this.#batchers.set(owner, batcher);
+    this.#batchers.set(name, batcher);
     return batcher;
   }
 
