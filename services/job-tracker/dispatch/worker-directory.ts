@@ -84,7 +84,11 @@ export class WorkerDirectory {
   /** A stream said Hello. */
   open(hello: Hello__Output, address: string, session: WorkerSession): Worker {
     const identity = { nodeId: hello.node_id, incarnation: hello.incarnation };
-    const worker = this.#byIncarnation.get(identity.incarnation) ?? this.#add(identity, hello.node_group);
+    const known = this.#byIncarnation.get(identity.incarnation);
+    if (known !== undefined && (known.identity.nodeId !== identity.nodeId || known.group !== hello.node_group)) {
+      throw new LtsError('BAD_FRAME', `hello.incarnation ${identity.incarnation} is that of another node or group; make a fresh one per process start`);
+    }
+    const worker = known ?? this.#add(identity, hello.node_group);
     worker.session?.end(new LtsError('INCARNATION_SUPERSEDED', `the same process (${hello.incarnation}) opened a newer stream`));
     worker.session = session;
     worker.info = { workThreads: hello.work_threads, host: hello.host, pid: hello.pid, version: hello.version, address };
@@ -192,7 +196,7 @@ export class WorkerDirectory {
   #losePredecessors(worker: Worker, listed: Map<string, { attempt: number; finished: boolean }>): void {
     for (const incarnation of worker.predecessors) {
       const earlier = this.#byIncarnation.get(incarnation);
-      if (earlier === undefined || earlier === worker) continue;
+      if (earlier === undefined || earlier === worker || earlier.group !== worker.group || earlier.identity.nodeId !== worker.identity.nodeId) continue;
       earlier.session?.end(new LtsError('INCARNATION_SUPERSEDED', `${worker.identity.incarnation} says that ${incarnation} has ended`));
       earlier.session = undefined;
       earlier.confirmed = false;

@@ -1,0 +1,168 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { StreamWriter } from '../../../shared/grpc/stream-writer.js';
+import { silentLogger } from '../../../shared/log/logger.js';
+import { VirtualClock } from '../../../test/kit/virtual-clock.js';
+import { type Execution, OwnedGroups } from '../queue/owned-groups.js';
+import type { Worker } from './worker.js';
+import { WorkerDirectory } from './worker-directory.js';
+import { type RawWorkResponse, WorkerSession } from './worker-session.js';
+
+const graceMs = 10_000;
+
+class Bench {
+  readonly clock = new VirtualClock();
+  readonly groups = new OwnedGroups(1_000);
+  readonly lost: string[] = [];
+  readonly unstarted: string[] = [];
+  readonly slots: string[] = [];
+  readonly directory = new WorkerDirectory(
+    this.groups,
+    {
+      slotsChanged: (group) => this.slots.push(group),
+      lost: (execution) => this.lost.push(execution.id),
+      unstarted: (execution) => this.unstarted.push(execution.id),
+    },
+    { trackerId: () => 'jt', storeId: () => 'store', graceMs, pingIntervalMs: 1_000 },
+    this.clock,
+    silentLogger,
+  );
+
+  adopt(executing: { id: string; incarnation: string }[] = []): void {
+    const rows = executing.map(({ id, incarnation }, seq) => ({
+      seq,
+      id,
+      nodeGroup: 'g',
+      taskId: id,
+      type: 'default',
+      priority: 100,
+      dueAt: 0,
+      attempt: 1,
+      fence: 1,
+      worker: { nodeId: 'w', incarnation },
+      assignedAt: 0,
+      cancelling: false,
+      retryTimes: 0,
+      lostTimes: 0,
+      policy: { maxRetryTimes: 0, timeoutMs: 0, maxLost: 3, failOnLoss: false },
+    }));
+    this.groups.adopt({ partition: 0, epoch: 4 }, { groups: [], executing: rows, nextDueAt: undefined });
+    this.directory.adopted(0);
+  }
+
+  connect(incarnation: string, predecessors: string[] = []): { worker: Worker; session: WorkerSession; frames: RawWorkResponse[] } {
+    const frames: RawWorkResponse[] = [];
+    const stream = { write: (frame: RawWorkResponse) => frames.push(frame) > 0, once: () => undefined };
+    const writer = new StreamWriter<RawWorkResponse>(stream, { onStall: () => undefined, clock: this.clock });
+    const session = new WorkerSession({ writer, end: () => undefined }, this.clock.monotonic());
+    const hello = { node_id: 'w', incarnation, node_group: 'g', types: [], work_threads: 4, host: '', pid: 0, version: '', predecessors };
+    return { worker: this.directory.open(hello, 'peer', session), session, frames };
+  }
+}
+
+const kinds = (frames: RawWorkResponse[]): string[] => frames.flatMap((frame) => Object.keys(frame));
+const held = (id: string, more: { attempt?: number; finished?: boolean } = {}): { instance_id: string; attempt: number; finished: boolean } => ({ instance_id: id, attempt: 1, finished: false, ...more });
+const ids = (executions: Iterable<Execution>): string[] => [...executions].map(({ id }) => id);
+
+describe('WorkerDirectory', () => {
+  let bench: Bench;
+  beforeEach(() => {
+    bench = new Bench();
+  });
+
+  it('welcomes a worker, tells it what is owned, and gives it no tasks before its inventory', () => {
+    bench.adopt();
+    const { worker, frames } = bench.connect('i1');
+    bench.directory.slots(worker, 4);
+    expect(kinds(frames)).toEqual(['welcome', 'owns']);
+    expect(frames[1]?.owns).toEqual({ store_id: 'store', partitions: [{ partition: 0, epoch: 4 }] });
+    expect(worker.credits).toBe(0);
+    bench.directory.inventory(worker, [], true);
+    expect(worker.credits).toBe(4);
+  });
+
+  it('loses nothing before the grace time is over, and everything then', async () => {
+    bench.adopt([{ id: 'a', incarnation: 'i1' }]);
+    await bench.clock.advance(graceMs - 1);
+    expect(bench.lost).toEqual([]);
+    await bench.clock.advance(1);
+    expect(bench.lost).toEqual(['a']);
+  });
+
+  it('keeps what the same incarnation lists, and sends again what it does not', async () => {
+    bench.adopt([{ id: 'a', incarnation: 'i1' }, { id: 'b', incarnation: 'i1' }]);
+    const { worker } = bench.connect('i1');
+    bench.directory.inventory(worker, [held('a')], true);
+    await bench.clock.advance(graceMs * 2);
+    expect(bench.lost).toEqual([]);
+    expect(ids(worker.executions)).toEqual(['a', 'b']);
+    expect(ids(worker.resend)).toEqual(['b']);
+  });
+
+  it('stops attempts that are over', () => {
+    bench.adopt();
+    const { worker, frames } = bench.connect('i1');
+    bench.directory.inventory(worker, [held('old'), held('done', { finished: true })], true);
+    expect(frames.find((frame) => frame.cancels)?.cancels?.attempts).toEqual([{ instance_id: 'old', attempt: 1 }]);
+  });
+
+  it('loses at once what a new incarnation of the node does not list as finished', () => {
+    bench.adopt([{ id: 'a', incarnation: 'i1' }, { id: 'b', incarnation: 'i1' }]);
+    const { worker } = bench.connect('i2', ['i1']);
+    expect(bench.lost).toEqual([]);
+    bench.directory.inventory(worker, [held('a', { finished: true })], true);
+    expect(bench.lost).toEqual(['b']);
+  });
+
+  it('starts the grace time when a stream is lost, and takes the credits with it', async () => {
+    bench.adopt();
+    const { worker, session } = bench.connect('i1');
+    bench.directory.inventory(worker, [], true);
+    bench.directory.slots(worker, 4);
+    bench.directory.closed(worker, session, false);
+    expect(worker.credits).toBe(0);
+    const again = bench.connect('i1');
+    expect(again.worker).toBe(worker);
+    bench.directory.inventory(worker, [], true);
+    expect(worker.credits).toBe(0);
+    await bench.clock.advance(graceMs * 2);
+    expect([...bench.directory.all()]).toEqual([worker]);
+  });
+
+  it('forgets a worker that has left in good order', () => {
+    bench.adopt([{ id: 'a', incarnation: 'i1' }]);
+    const { worker, session } = bench.connect('i1');
+    bench.directory.closed(worker, session, true);
+    expect(bench.unstarted).toEqual(['a']);
+    expect([...bench.directory.all()]).toEqual([]);
+  });
+
+  it('asks everybody anew after the partition was taken again', () => {
+    bench.adopt();
+    const { worker, frames } = bench.connect('i1');
+    bench.directory.inventory(worker, [], true);
+    bench.adopt([{ id: 'a', incarnation: 'i1' }]);
+    expect(kinds(frames)).toEqual(['welcome', 'owns', 'owns']);
+    expect(worker.confirmed).toBe(false);
+    expect(ids(worker.executions)).toEqual(['a']);
+  });
+
+  it('lets the newer stream of one process supersede the older one', () => {
+    bench.adopt();
+    const first = bench.connect('i1');
+    const second = bench.connect('i1');
+    expect(first.session.closed).toBe(true);
+    bench.directory.closed(first.worker, first.session, false);
+    expect(second.worker.session).toBe(second.session);
+  });
+
+  it('gives an attempt that could not be written to the worker when it is back', () => {
+    bench.adopt();
+    const { worker } = bench.connect('i1');
+    bench.directory.inventory(worker, [], true);
+    const before = bench.slots.length;
+    const execution = { id: 'a' } as Execution;
+    bench.directory.notSent(worker, execution);
+    expect(worker.resend).toEqual([execution]);
+    expect(bench.slots.length).toBe(before + 1);
+  });
+});

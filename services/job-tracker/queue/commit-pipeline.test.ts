@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest';
+import type { LtsError } from '../../../shared/errors/lts-error.js';
+import { settle } from '../../../test/kit/virtual-clock.js';
+import { CommitPipeline } from './commit-pipeline.js';
+import { type CommitBatch, CommitFailed, type Outcome, type QueueStore, type Transition } from './queue-store.js';
+
+const promote = (partition: number, limit = 1): Transition => ({ kind: 'promote', partition, now: 0, limit });
+
+class Bench {
+  readonly batches: CommitBatch[] = [];
+  readonly answers: ((error?: Error) => void)[] = [];
+  readonly unknown: number[][] = [];
+  readonly fenced: number[][] = [];
+  readonly epochs = new Map([[0, 5], [1, 7]]);
+  readonly pipeline: CommitPipeline;
+  committed = 0;
+
+  constructor() {
+    const store = {
+      commit: (batch: CommitBatch): Promise<Outcome[]> =>
+        new Promise((resolve, reject) => {
+          this.batches.push(batch);
+          this.answers.push((error) => (error ? reject(error) : resolve(batch.transitions.map(() => ({ kind: 'promote', ready: [], nextDueAt: undefined })))));
+        }),
+    } as unknown as QueueStore;
+    this.pipeline = new CommitPipeline(store, {
+      epochOf: (partition) => this.epochs.get(partition),
+      onUnknown: (partitions) => {
+        this.unknown.push([...partitions]);
+        for (const partition of partitions) this.epochs.delete(partition);
+      },
+      onFenced: (partitions) => {
+        this.fenced.push([...partitions]);
+        for (const partition of partitions) this.epochs.delete(partition);
+      },
+      onCommitted: () => this.committed++,
+    });
+  }
+
+  add(partition: number): { error?: LtsError | undefined; done: boolean } {
+    const told: { error?: LtsError | undefined; done: boolean } = { done: false };
+    this.pipeline.add(promote(partition), (_outcome, error) => Object.assign(told, { error, done: true }));
+    return told;
+  }
+}
+
+describe('CommitPipeline', () => {
+  it('makes one commit of what came in one turn, under the epochs in order', async () => {
+    const bench = new Bench();
+    for (const partition of [1, 0, 1]) bench.add(partition);
+    await settle();
+    expect(bench.batches).toHaveLength(1);
+    expect(bench.batches[0]?.epochs).toEqual([{ partition: 0, epoch: 5 }, { partition: 1, epoch: 7 }]);
+    expect(bench.batches[0]?.transitions.map((each) => each.partition)).toEqual([1, 0, 1]);
+  });
+
+  it('gathers what comes while a commit runs', async () => {
+    const bench = new Bench();
+    bench.add(0);
+    await settle();
+    for (let i = 0; i < 10; i++) bench.add(0);
+    await settle();
+    expect(bench.batches).toHaveLength(1);
+    bench.answers[0]?.();
+    await settle();
+    expect(bench.batches[1]?.transitions).toHaveLength(10);
+  });
+
+  it('bounds a commit', async () => {
+    const bench = new Bench();
+    for (let i = 0; i < 1_001; i++) bench.add(0);
+    await settle();
+    expect(bench.batches[0]?.transitions).toHaveLength(1_000);
+  });
+
+  it('tells a failed commit to each and goes on', async () => {
+    const bench = new Bench();
+    const first = bench.add(0);
+    await settle();
+    const second = bench.add(0);
+    bench.answers[0]?.(new CommitFailed('DISK_LOW', 'the disk is full', true));
+    await settle();
+    expect(first.error?.reason).toBe('DISK_LOW');
+    expect(bench.unknown).toEqual([]);
+    bench.answers[1]?.();
+    await settle();
+    expect(second).toEqual({ done: true, error: undefined });
+  });
+
+  it('asks for a reload when the outcome is unknown, and stores nothing under the old epoch afterwards', async () => {
+    const bench = new Bench();
+    bench.add(0);
+    await settle();
+    const behind = bench.add(0);
+    const other = bench.add(1);
+    bench.answers[0]?.(new Error('the thread died'));
+    await settle();
+    expect(bench.unknown).toEqual([[0]]);
+    expect(behind.error?.reason).toBe('NOT_OWNER');
+    expect(bench.batches[1]?.transitions.map((each) => each.partition)).toEqual([1]);
+    expect(other.done).toBe(false);
+  });
+
+  it('drops what is fenced and tells callers to follow the map', async () => {
+    const bench = new Bench();
+    const told = bench.add(0);
+    await settle();
+    bench.answers[0]?.(new CommitFailed('STALE_EPOCH', 'another owner', true));
+    await settle();
+    expect(bench.fenced).toEqual([[0]]);
+    expect(told.error?.reason).toBe('NOT_OWNER');
+  });
+});
