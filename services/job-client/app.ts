@@ -4,13 +4,13 @@ import { createServer, listen, shutDown } from '../../shared/grpc/listen.js';
 import { newId } from '../../shared/ids.js';
 import type { Logger } from '../../shared/log/logger.js';
 import { version } from '../../shared/package-root.js';
+import { ZooKeeperRegistry } from '../../shared/registry/registries/zookeeper/zookeeper-registry.js';
 import type { Registry } from '../../shared/registry/registry.js';
 import { type Clock, systemClock, type Timer } from '../../shared/time/clock.js';
 import { withDeadline } from '../../shared/time/deadline.js';
 import type { JobClientConfig } from './config.js';
 import { type Core, createCore } from './core.js';
 import { serve } from './rpc/serve.js';
-import { connectZooKeeper } from './zookeeper-app.js';
 
 /** What surrounds the gateway. */
 export interface JobClientSurroundings {
@@ -33,7 +33,7 @@ const callsWithinMs = 1_000;
 
 /** Starts the gateway. It needs no tracker to be there. Rejects with CONFIG_INVALID, or what opening the FailStore throws. */
 export async function startJobClient(config: JobClientConfig, { log, registry: given, clock = systemClock }: JobClientSurroundings): Promise<RunningJobClient> {
-  const own = given === undefined && config.zookeeper !== undefined ? connectZooKeeper(config.zookeeper, config.cluster, log, clock) : undefined;
+  const own = given === undefined && config.zookeeper !== undefined ? new ZooKeeperRegistry({ connect: config.zookeeper, cluster: config.cluster, keepTrying: true, log, clock }) : undefined;
   const registry = given ?? own;
   const router = new ClusterWatcher({ trackers: config.trackers.map(formatAddress), log, clock, ...(registry === undefined ? {} : { registry }) });
   const core = createCore({
@@ -63,6 +63,7 @@ export async function startJobClient(config: JobClientConfig, { log, registry: g
     version,
     startedAt: clock.now(),
   });
+  own?.start().catch((error: unknown) => log.warn('registry.failed', { operation: 'start', error }));
   const watch = watchHealth(core, config, clock, (good) => serving.health.setServing(good));
   return {
     address,

@@ -144,7 +144,7 @@ describe('submit', () => {
   });
 
   it('refuses options and calls that cannot work', async () => {
-    expect(() => new JobClient({})).toThrow('neither trackers nor zookeeper nor gateway');
+    expect(() => new JobClient({})).toThrow('neither trackers nor registry nor gateway');
     expect(() => new JobClient({ trackers: ['nonsense'] })).toThrow('"nonsense"');
     expect(() => new JobClient({ gateway: '127.0.0.1:1', nodeGroup: 'a b' })).toThrow('"a b"');
     const client = connect({ gateway: '127.0.0.1:1' });

@@ -16,16 +16,13 @@ import { groupForm } from './submit/check-job.js';
 import type { NewJob } from './submit/new-job.js';
 import { fromValues } from './submit/pending-job.js';
 import { refusedValue, ResultList } from './submit/submitter.js';
-import { connectZooKeeper } from './zookeeper-app.js';
 
-/** How a JobClient finds the scheduler and what it keeps. Give `trackers`, `zookeeper`, both, or `gateway`. */
+/** How a JobClient finds the scheduler and what it keeps. Give `trackers`, `registry`, both, or `gateway`. */
 export interface JobClientOptions {
   /** host:port of JobTrackers; one that answers is enough, it tells the others. */
   trackers?: readonly string[];
-  /** Connection string of ZooKeeper, `host:port,host:port/path`: names trackers that come later. */
-  zookeeper?: string;
-  /** Name of the cluster in ZooKeeper. Default "default". */
-  cluster?: string;
+  /** Names trackers that come later. It is not closed with the client. */
+  registry?: Pick<Registry, 'watchMembers'>;
   /** host:port of a JobClient gateway; everything then goes through it. */
   gateway?: string;
   /** The JobClient group: receives results of jobs with `need_feedback` that name no other. */
@@ -63,7 +60,6 @@ export class JobClient {
   readonly #nodeId: string;
   readonly #log: Logger;
   readonly #receivers = new Set<ResultReceiver>();
-  readonly #registry: Registry | undefined;
   #closed = false;
 
   /** Connects in the background. Throws INVALID_ARGUMENT, or what opening the FailStore throws. */
@@ -73,23 +69,19 @@ export class JobClient {
     this.#nodeGroup = nodeGroup;
     this.#nodeId = options.nodeId ?? `${hostname()}-${nodeGroup === '' ? 'client' : nodeGroup}`.slice(0, 128);
     this.#log = log;
-    const { zookeeper, cluster = 'default', gateway } = options;
-    this.#registry = zookeeper === undefined || gateway !== undefined ? undefined : connectZooKeeper(zookeeper, cluster, log, systemClock);
-    let router: Router | undefined;
+    const router = toRouter(options, log);
     try {
-      router = toRouter(options, this.#registry, log);
       this.#core = createCore({
         router,
         log,
         clock: systemClock,
-        submitTimeoutMs: options.submitTimeout ?? (gateway === undefined ? 3_000 : 10_000),
+        submitTimeoutMs: options.submitTimeout ?? (options.gateway === undefined ? 3_000 : 10_000),
         dataDir: options.dataDir,
         nodeId: this.#nodeId,
         failStoreBytes: options.failStoreSize ?? 256 * 1024 * 1024,
       });
     } catch (error) {
-      router?.close();
-      void this.#registry?.close();
+      router.close();
       throw error;
     }
   }
@@ -167,7 +159,6 @@ export class JobClient {
     this.#closed = true;
     await Promise.all([...this.#receivers].map((receiver) => receiver.close()));
     await this.#core.close();
-    await this.#registry?.close();
   }
 
   #requireOpen(): void {
@@ -175,9 +166,9 @@ export class JobClient {
   }
 }
 
-function toRouter({ trackers = [], gateway }: JobClientOptions, registry: Registry | undefined, log: Logger): Router {
+function toRouter({ trackers = [], registry, gateway }: JobClientOptions, log: Logger): Router {
   if (gateway !== undefined) return gatewayRouter(checkedAddress('gateway', gateway));
-  if (trackers.length === 0 && registry === undefined) throw new LtsError('INVALID_ARGUMENT', 'neither trackers nor zookeeper nor gateway is given; name one, such as trackers: ["127.0.0.1:7401"]');
+  if (trackers.length === 0 && registry === undefined) throw new LtsError('INVALID_ARGUMENT', 'neither trackers nor registry nor gateway is given; name one, such as trackers: ["127.0.0.1:7401"]');
   return new ClusterWatcher({ trackers: trackers.map((address) => checkedAddress('trackers', address)), log, ...(registry === undefined ? {} : { registry }) });
 }
 
