@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type GrpcObject, loadPackageDefinition } from '@grpc/grpc-js';
+import { type GrpcObject, loadPackageDefinition, type MethodDefinition, type ServiceDefinition } from '@grpc/grpc-js';
 import { fromJSON, type Options } from '@grpc/proto-loader';
 import protobuf from 'protobufjs';
 import { packageRoot } from '../package-root.js';
@@ -25,9 +25,29 @@ function loadRoot(): protobuf.Root {
 
 const root = loadRoot();
 
+/** What a server gets in place of a request whose bytes are no such message; handlers refuse it. */
+export const unreadable: unique symbol = Symbol('unreadable');
+/** The same for a frame of a stream. */
+const unreadableFrame = { frame: 'unreadable' };
+
 function toContract(from: protobuf.Root): Contract {
-  const loaded = loadPackageDefinition(fromJSON(from.toJSON(), options)) as GrpcObject & { lts: { v1: unknown } };
-  return loaded.lts.v1 as Contract;
+  const loaded = loadPackageDefinition(fromJSON(from.toJSON(), options)) as GrpcObject & { lts: { v1: Record<string, object> } };
+  for (const value of Object.values(loaded.lts.v1)) if ('service' in value) readGently(value.service as ServiceDefinition);
+  return loaded.lts.v1 as unknown as Contract;
+}
+
+/** The library answers bytes that it cannot read with INTERNAL and no reason: they go to the handler instead. */
+function readGently(service: ServiceDefinition): void {
+  for (const method of Object.values(service) as MethodDefinition<unknown, unknown>[]) {
+    const { requestDeserialize, requestStream } = method;
+    method.requestDeserialize = (bytes) => {
+      try {
+        return requestDeserialize(bytes);
+      } catch {
+        return requestStream ? unreadableFrame : unreadable;
+      }
+    };
+  }
 }
 
 /** Clients and service definitions of the contract. */

@@ -1,6 +1,8 @@
 import type { sendUnaryData, ServerDuplexStream, ServerUnaryCall, ServerWritableStream } from '@grpc/grpc-js';
 import { toGrpcStatus } from '../errors/grpc-status.js';
+import { LtsError } from '../errors/lts-error.js';
 import type { Logger } from '../log/logger.js';
+import { unreadable } from './contract.js';
 
 /** Turns functions that return or throw into gRPC handlers; nothing that they throw escapes or leaks. */
 export interface Handlers {
@@ -17,6 +19,7 @@ export function createHandlers(log: Logger): Handlers {
     unary: (handle) => (call, callback) => {
       void (async () => {
         try {
+          requireReadable(call.request);
           callback(null, await handle(call.request, call));
         } catch (error) {
           callback(statusOf(error, call.getPath()));
@@ -25,6 +28,7 @@ export function createHandlers(log: Logger): Handlers {
     },
     serverStream: (open) => (call) => {
       try {
+        requireReadable(call.request);
         open(call);
       } catch (error) {
         call.emit('error', statusOf(error, call.getPath()));
@@ -38,6 +42,10 @@ export function createHandlers(log: Logger): Handlers {
       }
     },
   };
+}
+
+function requireReadable(request: unknown): void {
+  if (request === unreadable) throw new LtsError('INVALID_ARGUMENT', 'the request is no message of the type that the method takes; generate the client from proto/lts/v1');
 }
 
 /** Ends a stream of a server with an error that the peer can read. */
