@@ -20,7 +20,16 @@ export function toGrpcStatus(error: unknown, onUnknown: (error: unknown, correla
     onUnknown(known.cause ?? known, correlationId);
     details = `internal error, correlation id ${correlationId}`;
   }
-  return { code: reasons[known.reason].code, details, metadata };
+  return { code: reasons[known.reason].code, details: sendable(details), metadata };
+}
+
+/** Longer texts would not fit into the trailing headers, and the caller would get none at all. */
+const longestDetails = 1_024;
+
+/** The text cut to length and without halves of characters, which cannot be encoded. */
+function sendable(text: string): string {
+  const cut = text.length <= longestDetails ? text : `${text.slice(0, longestDetails)}…`;
+  return cut.replaceAll(/[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g, '\uFFFD');
 }
 
 /** The LtsError behind a failed call; statuses without lts-reason get the nearest reason. */
