@@ -1,4 +1,5 @@
 import { LtsError } from '../../../shared/errors/lts-error.js';
+import { quoted } from '../../../shared/errors/quoted.js';
 import type { CancelJobRequest__Output } from '../../../shared/grpc/generated/lts/v1/CancelJobRequest.js';
 import type { CancelJobResponse } from '../../../shared/grpc/generated/lts/v1/CancelJobResponse.js';
 import { isId } from '../../../shared/ids.js';
@@ -25,20 +26,21 @@ export class Cancellation {
 
   cancel(request: CancelJobRequest__Output): Promise<CancelJobResponse> {
     const { instance_id: id, task_id: taskId, node_group: nodeGroup } = request;
-    if (!limits.groupPattern.test(nodeGroup)) throw new LtsError('INVALID_ARGUMENT', `node_group is ${JSON.stringify(nodeGroup)}; name the group of the job`);
+    if (!limits.groupPattern.test(nodeGroup)) throw new LtsError('INVALID_ARGUMENT', `node_group is ${quoted(nodeGroup)}; name the group of the job`);
     if (id === '' && taskId === '') throw new LtsError('INVALID_ARGUMENT', 'neither instance_id nor task_id is given; name one');
-    if (id !== '' && !isId(id)) throw new LtsError('INVALID_ARGUMENT', `instance_id is ${JSON.stringify(id)}; use the UUIDv7 that submit gave`);
+    if (id !== '' && !isId(id)) throw new LtsError('INVALID_ARGUMENT', `instance_id is ${quoted(id)}; use the UUIDv7 that submit gave`);
+    if (id === '' && !limits.taskIdPattern.test(taskId)) throw new LtsError('INVALID_ARGUMENT', `task_id is ${quoted(taskId)}; use the task_id of the job`);
     const partition = this.#ownership.require(nodeGroup);
     const target = id === '' ? { taskId } : { id };
     return new Promise((resolve, reject) => {
       this.#pipeline.add({ kind: 'cancel', partition, nodeGroup, ...target, at: this.#clock.now() }, (outcome, error) => {
         if (error !== undefined) return reject(error);
         const done = outcome as CancelOutcome;
-        this.#settlement.cancelled(nodeGroup, done);
         const named = id === '' ? `task ${taskId}` : `instance ${id}`;
         if (done.cancelled.length + done.cancelling.length + done.ended.length === 0) {
           return reject(new LtsError('INSTANCE_NOT_FOUND', `group ${nodeGroup} has no ${named}; check the id and the group`));
         }
+        this.#settlement.cancelled(nodeGroup, done);
         resolve(toResponse(done));
       });
     });

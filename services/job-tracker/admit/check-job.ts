@@ -6,7 +6,7 @@ import type { RetryLaw, RunPolicy } from '../queue/queue-store.js';
 
 /** Limits of the contract (job.proto). */
 export const limits = {
-  taskIdPattern: /^[A-Za-z0-9._:/@+=,\- ]{1,128}$/,
+  taskIdPattern: /^[A-Za-z0-9._:/@+=,-](?:[A-Za-z0-9._:/@+=, -]{0,126}[A-Za-z0-9._:/@+=,-])?$/,
   groupPattern: /^[A-Za-z0-9._:-]{1,64}$/,
   payloadBytes: 1024 * 1024,
   textChars: 128,
@@ -19,6 +19,9 @@ export const limits = {
   idAheadMs: 86_400_000,
 } as const;
 
+/** A number that the contract does not name arrives as a number, not as a name. */
+const retryLaws: ReadonlySet<unknown> = new Set(['RETRY_LAW_UNSPECIFIED', 'RETRY_LAW_FIXED', 'RETRY_LAW_EXPONENTIAL', 'RETRY_LAW_LIST']);
+
 function refuse(field: string, value: unknown, rule: string): never {
   refuseAs(field, typeof value === 'string' ? JSON.stringify(value.length > 100 ? `${value.slice(0, 100)}…` : value) : String(value), rule);
 }
@@ -29,7 +32,7 @@ function refuseAs(field: string, shown: string, rule: string): never {
 
 /** Throws INVALID_ARGUMENT with the field, its value and the rule when the job breaks a limit of the contract. */
 export function checkJob(job: Job__Output, now: number, retentionMs: number): void {
-  if (!limits.taskIdPattern.test(job.task_id)) refuse('task_id', job.task_id, 'use 1 to 128 of A-Z a-z 0-9 . _ : / @ + = , - and space');
+  if (!limits.taskIdPattern.test(job.task_id)) refuse('task_id', job.task_id, 'use 1 to 128 of A-Z a-z 0-9 . _ : / @ + = , - and space inside');
   if (!limits.groupPattern.test(job.node_group)) refuse('node_group', job.node_group, 'use 1 to 64 of A-Z a-z 0-9 . _ : -');
   if (job.need_feedback && job.submit_node_group === '') refuse('submit_node_group', '', 'name the JobClient group that receives the result, or leave need_feedback out');
   if (job.submit_node_group !== '' && !limits.groupPattern.test(job.submit_node_group)) refuse('submit_node_group', job.submit_node_group, 'use 1 to 64 of A-Z a-z 0-9 . _ : -');
@@ -65,7 +68,7 @@ function checkNumber(field: string, value: number, least: number, most: number, 
 }
 
 function checkRetry(policy: RetryPolicy__Output): void {
-  if (!policy.law.startsWith('RETRY_LAW_')) refuse('retry_policy.law', policy.law, 'use FIXED, EXPONENTIAL or LIST');
+  if (!retryLaws.has(policy.law)) refuse('retry_policy.law', policy.law, 'use FIXED, EXPONENTIAL or LIST');
   checkNumber('retry_policy.delay', policy.delay, 0, limits.longestMs, 'milliseconds');
   checkNumber('retry_policy.max_delay', policy.max_delay, 0, limits.longestMs, 'milliseconds');
   const count = policy.delays.length;

@@ -1,5 +1,6 @@
 import type { UntypedHandleCall } from '@grpc/grpc-js';
 import { LtsError } from '../../../shared/errors/lts-error.js';
+import { quoted } from '../../../shared/errors/quoted.js';
 import type { GetClusterResponse } from '../../../shared/grpc/generated/lts/v1/GetClusterResponse.js';
 import type { GetInstanceRequest__Output } from '../../../shared/grpc/generated/lts/v1/GetInstanceRequest.js';
 import type { ListAttemptsRequest__Output } from '../../../shared/grpc/generated/lts/v1/ListAttemptsRequest.js';
@@ -11,11 +12,12 @@ import type { ResendFeedbackRequest__Output } from '../../../shared/grpc/generat
 import type { Handlers } from '../../../shared/grpc/handlers.js';
 import { isId } from '../../../shared/ids.js';
 import type { Clock } from '../../../shared/time/clock.js';
+import { limits } from '../admit/check-job.js';
 import type { WorkerDirectory } from '../dispatch/worker-directory.js';
 import { explainInstance, explainTracker } from '../explain/explain.js';
 import type { FeedbackDelivery } from '../feedback/feedback-delivery.js';
 import type { Ownership } from '../lead/ownership.js';
-import type { InstanceState } from '../queue/instance-state.js';
+import { type InstanceState, states } from '../queue/instance-state.js';
 import type { OwnedGroups } from '../queue/owned-groups.js';
 import type { QueueStore } from '../queue/queue-store.js';
 import type { InstanceRow, InstanceTarget } from '../queue/status-queries.js';
@@ -49,7 +51,7 @@ export function adminService(handlers: Handlers, parts: AdminParts): Record<stri
       const page = await store.listInstances({
         nodeGroup: request.node_group,
         taskId: request.task_id,
-        states: request.states.map((state) => state.replace('INSTANCE_STATE_', '') as InstanceState),
+        states: request.states.map(toState),
         before: pageToken(request.page_token),
         limit: pageSize(request.page_size, 50, 1_000),
       });
@@ -60,8 +62,10 @@ export function adminService(handlers: Handlers, parts: AdminParts): Record<stri
       return { attempts: (await store.listAttempts(id)).map(toAttempt) };
     }),
     ListLogs: unary(async (request: ListLogsRequest__Output) => {
+      if (request.attempt < 0) throw new LtsError('INVALID_ARGUMENT', `attempt is ${request.attempt}; use its number, or 0 for all`);
+      const [after, limit] = [pageToken(request.page_token) ?? 0, pageSize(request.page_size, 1_000, 10_000)];
       const { id } = await find({ instance_id: request.instance_id, task_id: '', node_group: '' });
-      const page = await store.listLogs(id, request.attempt, pageToken(request.page_token) ?? 0, pageSize(request.page_size, 1_000, 10_000));
+      const page = await store.listLogs(id, request.attempt, after, limit);
       return { lines: page.rows.map(toLogLine), next_page_token: page.nextAfter === undefined ? '' : String(page.nextAfter) };
     }),
     ListQueues: unary(async ({ node_group }: ListQueuesRequest__Output) => {
@@ -86,7 +90,9 @@ export function adminService(handlers: Handlers, parts: AdminParts): Record<stri
     ResendFeedback: unary(async ({ feedback_ids, submit_node_group }: ResendFeedbackRequest__Output) => {
       ownership.requireAccepting();
       if (feedback_ids.length === 0 && submit_node_group === '') throw new LtsError('INVALID_ARGUMENT', 'neither feedback_ids nor submit_node_group is given; name one');
-      const resent = await store.resendFeedback(feedback_ids.filter(isId), submit_node_group, clock.now());
+      const ids = feedback_ids.filter(isId);
+      // Ids of which none can be are no request for the whole group.
+      const resent = ids.length === 0 && feedback_ids.length > 0 ? 0 : await store.resendFeedback(ids, submit_node_group, clock.now());
       delivery.sweep();
       return { resent };
     }),
@@ -95,13 +101,22 @@ export function adminService(handlers: Handlers, parts: AdminParts): Record<stri
 
 async function findInstance(store: QueueStore, ownership: Ownership, { instance_id, task_id, node_group }: Target): Promise<InstanceRow> {
   ownership.requireAccepting();
-  if (instance_id !== '' && !isId(instance_id)) throw new LtsError('INVALID_ARGUMENT', `instance_id is ${JSON.stringify(instance_id.slice(0, 64))}; use the UUIDv7 that submit gave`);
-  if (instance_id === '' && (task_id === '' || node_group === '')) throw new LtsError('INVALID_ARGUMENT', 'give instance_id, or task_id and node_group');
+  if (instance_id !== '' && !isId(instance_id)) throw new LtsError('INVALID_ARGUMENT', `instance_id is ${quoted(instance_id)}; use the UUIDv7 that submit gave`);
+  if (instance_id === '' && (!limits.taskIdPattern.test(task_id) || !limits.groupPattern.test(node_group))) {
+    throw new LtsError('INVALID_ARGUMENT', `task_id is ${quoted(task_id)} and node_group ${quoted(node_group)}; give both as they were submitted, or instance_id`);
+  }
   const target: InstanceTarget = instance_id === '' ? { taskId: task_id, nodeGroup: node_group } : { id: instance_id };
   const row = await store.findInstance(target);
   if (row !== undefined) return row;
   const named = instance_id === '' ? `task ${task_id} of group ${node_group}` : `instance ${instance_id}`;
   throw new LtsError('INSTANCE_NOT_FOUND', `there is no ${named}; check the id, or it is older than the retention`);
+}
+
+/** A number that the contract does not name arrives as a number, not as a name. */
+function toState(name: unknown): InstanceState {
+  const state = String(name).replace('INSTANCE_STATE_', '');
+  if (!(states as readonly string[]).includes(state)) throw new LtsError('INVALID_ARGUMENT', `states has ${quoted(String(name))}; use the names of InstanceState`);
+  return state as InstanceState;
 }
 
 function pageSize(asked: number, usual: number, most: number): number {
@@ -112,6 +127,6 @@ function pageSize(asked: number, usual: number, most: number): number {
 function pageToken(token: string): number | undefined {
   if (token === '') return undefined;
   const value = Number(token);
-  if (!/^\d{1,16}$/.test(token) || !Number.isSafeInteger(value)) throw new LtsError('INVALID_ARGUMENT', `page_token is ${JSON.stringify(token.slice(0, 40))}; use next_page_token of the page before`);
+  if (!/^\d{1,16}$/.test(token) || !Number.isSafeInteger(value)) throw new LtsError('INVALID_ARGUMENT', `page_token is ${quoted(token)}; use next_page_token of the page before`);
   return value;
 }
