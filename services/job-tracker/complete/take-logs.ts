@@ -3,8 +3,9 @@ import { isId } from '../../../shared/ids.js';
 import type { Logger } from '../../../shared/log/logger.js';
 import type { WorkerSession } from '../dispatch/worker-session.js';
 import type { LogRow, QueueStore } from '../queue/queue-store.js';
+import { storable, storableTime } from './storable.js';
 
-const levelPrefix = 'LOG_LEVEL_';
+const levels: ReadonlyMap<unknown, LogRow['level']> = new Map((['DEBUG', 'INFO', 'WARN', 'ERROR'] as const).map((level) => [`LOG_LEVEL_${level}`, level]));
 const longestLine = 64 * 1024;
 /** Bytes of log text that may be on their way into the store; beyond that frames are not acked, and the worker sends them again. */
 const mostInFlightBytes = 16 * 1024 * 1024;
@@ -43,14 +44,13 @@ export class LogIntake {
 }
 
 function toRow(line: Logs__Output['lines'][number]): LogRow {
-  const level = line.level.startsWith(levelPrefix) ? line.level.slice(levelPrefix.length) : 'INFO';
   const long = line.text.length > longestLine;
   return {
     id: line.instance_id,
     attempt: line.attempt,
-    at: line.at,
-    level: level === 'UNSPECIFIED' ? 'INFO' : (level as LogRow['level']),
-    text: long ? line.text.slice(0, longestLine) : line.text,
+    at: storableTime(line.at),
+    level: levels.get(line.level) ?? 'INFO',
+    text: storable(long ? line.text.slice(0, longestLine) : line.text),
     truncated: line.truncated || long,
   };
 }

@@ -9,10 +9,14 @@ import type { CommitPipeline } from '../queue/commit-pipeline.js';
 import type { AttemptOutcome } from '../queue/instance-state.js';
 import type { Execution, OwnedGroups } from '../queue/owned-groups.js';
 import type { AttemptEnd, LateOutcome } from '../queue/queue-store.js';
+import { storable, storableTime } from './storable.js';
 import type { AttemptSettlement } from './settle-attempt.js';
 
 const longestMessage = 64 * 1024;
-const outcomePrefix = 'ATTEMPT_OUTCOME_';
+/** What a worker may say. LOST is not for workers; an outcome that this version does not know counts as an exception. */
+const outcomes: ReadonlyMap<unknown, AttemptOutcome> = new Map(
+  (['SUCCESS', 'FAILED', 'LATER', 'EXCEPTION', 'CANCELLED', 'INTERRUPTED'] as const).map((outcome) => [`ATTEMPT_OUTCOME_${outcome}`, outcome]),
+);
 
 /** Step 5: results come in. Each frame is acked once all of its results are stored or refused. */
 export class ResultIntake {
@@ -45,10 +49,11 @@ export class ResultIntake {
   }
 
   #takeOne(worker: Worker, result: TaskResult__Output, settle: (reason?: ResultRefusal['reason']) => void): void {
-    const { instance_id: id, attempt } = result;
+    const { instance_id: id } = result;
     const partition = this.#groups.partitionOf(worker.group);
     if (!this.#groups.partitions.has(partition)) return settle('REFUSAL_REASON_LOADING');
     const execution = this.#groups.executions.get(id);
+    if (execution !== undefined && !isOf(execution, worker)) return settle('REFUSAL_REASON_UNKNOWN');
     if (execution === undefined || !isCurrent(execution, result)) return this.#late(partition, result, settle);
     if (execution.finishing) return settle('REFUSAL_REASON_LOADING');
     this.#settlement.finish(execution, endOf(result), { retryAt: result.retry_at }, (applied, error) => {
@@ -77,15 +82,18 @@ function isCurrent(execution: Execution, result: TaskResult__Output): boolean {
   return execution.attempt === result.attempt && execution.worker.incarnation === result.incarnation;
 }
 
+/** A worker speaks for its own node only: for this process, or for an earlier one whose FailStore it holds. */
+function isOf(execution: Execution, worker: Worker): boolean {
+  return execution.nodeGroup === worker.group && execution.worker.nodeId === worker.identity.nodeId;
+}
+
 function endOf(result: TaskResult__Output): AttemptEnd {
-  const told = result.outcome.slice(outcomePrefix.length);
   const tooLong = Buffer.byteLength(result.message) > longestMessage;
   return {
-    // LOST is not for workers to say; an outcome that this version does not know is an exception.
-    outcome: told === 'LOST' || told === 'UNSPECIFIED' || !result.outcome.startsWith(outcomePrefix) ? 'EXCEPTION' : (told as AttemptOutcome),
-    message: tooLong ? cut(result.message) : result.message,
+    outcome: outcomes.get(result.outcome) ?? 'EXCEPTION',
+    message: storable(tooLong ? cut(result.message) : result.message),
     truncated: result.truncated || tooLong,
-    startedAt: result.started_at,
+    startedAt: storableTime(result.started_at),
   };
 }
 

@@ -52,6 +52,7 @@ function openReceiver(call: FeedbackCall, { delivery, ownership, clock, log }: F
     else failStream(call as never, error, log);
   };
   call.on('data', (frame: WatchFeedbackRequest__Output) => {
+    if (ended) return;
     try {
       if (frame.frame === 'hello' && frame.hello && receiver === undefined) {
         ownership.requireAccepting();

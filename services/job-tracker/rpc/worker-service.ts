@@ -1,5 +1,6 @@
 import type { ServerDuplexStream, UntypedHandleCall } from '@grpc/grpc-js';
 import { LtsError } from '../../../shared/errors/lts-error.js';
+import { quoted } from '../../../shared/errors/quoted.js';
 import type { Hello__Output } from '../../../shared/grpc/generated/lts/v1/Hello.js';
 import type { WorkRequest__Output } from '../../../shared/grpc/generated/lts/v1/WorkRequest.js';
 import { failStream, type Handlers } from '../../../shared/grpc/handlers.js';
@@ -109,9 +110,9 @@ class WorkStream {
 
   #hello(hello: Hello__Output): void {
     if (this.#worker !== undefined) throw badFrame('hello was sent twice on one stream');
-    if (hello.node_id === '' || hello.node_id.length > 128) throw badFrame(`hello.node_id is ${JSON.stringify(hello.node_id.slice(0, 140))}; use 1 to 128 characters`);
-    if (!isId(hello.incarnation)) throw badFrame(`hello.incarnation is ${JSON.stringify(hello.incarnation.slice(0, 64))}; use a fresh UUIDv7 per process start`);
-    if (!limits.groupPattern.test(hello.node_group)) throw badFrame(`hello.node_group is ${JSON.stringify(hello.node_group.slice(0, 80))}; use 1 to 64 of A-Z a-z 0-9 . _ : -`);
+    if (hello.node_id === '' || hello.node_id.length > 128 || hello.node_id.includes('\0')) throw badFrame(`hello.node_id is ${quoted(hello.node_id)}; use 1 to 128 characters without NUL`);
+    if (!isId(hello.incarnation)) throw badFrame(`hello.incarnation is ${quoted(hello.incarnation)}; use a fresh UUIDv7 per process start`);
+    if (!limits.groupPattern.test(hello.node_group)) throw badFrame(`hello.node_group is ${quoted(hello.node_group)}; use 1 to 64 of A-Z a-z 0-9 . _ : -`);
     if (hello.types.length > 1_000 || hello.predecessors.length > 1_000) throw badFrame('hello names more than 1,000 types or predecessors');
     this.#parts.ownership.require(hello.node_group);
     this.#worker = this.#parts.directory.open(hello, this.#call.getPeer(), this.#session);
