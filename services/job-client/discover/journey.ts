@@ -49,6 +49,11 @@ export class Journey {
     return this.#router.trackers.length > 1 ? Math.max(left * 0.5, Math.min(left, 250)) : left;
   }
 
+  /** Whether time is up. */
+  get isOver(): boolean {
+    return this.#clock.monotonic() >= this.#until;
+  }
+
   /** Where to send what concerns the group; undefined when no address is known. */
   pick(nodeGroup: string): string | undefined {
     const owner = nodeGroup === '' ? undefined : this.#router.ownerOf(nodeGroup);

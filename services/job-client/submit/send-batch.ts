@@ -16,6 +16,9 @@ export interface Unsent {
   why: LtsError;
 }
 
+/** A call that fails so may fail because of one of its jobs. */
+const mayBeOneJob = new Set([status.INVALID_ARGUMENT, status.INTERNAL]);
+
 /** What one call left: jobs to send again, and whether it is known where. */
 interface Left {
   jobs: PendingJob[];
@@ -94,7 +97,8 @@ async function onCallError(parts: CallParts, journey: Journey, address: string, 
     return { jobs, progress, why: error };
   }
   // The call is refused because of one of its jobs: only that one gets the error.
-  if (jobs.length > 1 && reasons[error.reason].code !== status.RESOURCE_EXHAUSTED) {
+  if (jobs.length > 1 && mayBeOneJob.has(reasons[error.reason].code)) {
+    if (journey.isOver) return { jobs, progress: false, why: error };
     const half = jobs.length >> 1;
     const first = await sendTo(parts, journey, address, jobs.slice(0, half));
     const second = await sendTo(parts, journey, address, jobs.slice(half));
