@@ -8,6 +8,8 @@ import { type SessionHost, WorkSession } from './work-session.js';
 
 /** How long a retired session may stay open for acks, in milliseconds. */
 const retiredForMs = 10_000;
+/** So many times in a row another owner may be tried without a pause. */
+const quickTries = 3;
 
 /** Who owns which group; ClusterWatcher is one. */
 export interface OwnerMap {
@@ -41,12 +43,14 @@ export class OwnerLink {
   /** The pause before the next try. */
   #pause: { address: string; timer: Timer } | undefined;
   #tries = 0;
+  /** The change of routes that is told now is our own note. */
+  #noting = false;
   #stopped = false;
 
   constructor(host: SessionHost, ports: LinkPorts) {
     this.#host = host;
     this.#ports = ports;
-    this.#subscription = ports.owners.onChange(() => this.follow());
+    this.#subscription = ports.owners.onChange(() => this.#routesChanged());
   }
 
   get sessions(): WorkSession[] {
@@ -62,7 +66,9 @@ export class OwnerLink {
   follow(): void {
     const { owners, nodeGroup, clock, log } = this.#ports;
     const address = owners.ownerOf(nodeGroup);
-    if (this.#stopped || address === undefined || this.#current?.address === address || this.#pause?.address === address) return;
+    if (this.#stopped || address === undefined || this.#current?.address === address) return;
+    // Trackers that name each other as the owner must not keep us spinning.
+    if (this.#pause !== undefined && (this.#pause.address === address || this.#tries > quickTries)) return;
     // It is about to go: its end is followed by another look.
     if ([...this.#retired.keys()].some((session) => session.address === address)) return;
     if (this.#current !== undefined) this.retire(this.#current);
@@ -74,6 +80,13 @@ export class OwnerLink {
       log.error('stream.lost', { stream: 'Work', address, error });
       this.#pauseBefore(address);
     }
+  }
+
+  /** The tracker is about to go and may know who is next. */
+  drained(session: WorkSession, owner: string): void {
+    this.retire(session);
+    if (owner !== '') this.#noteOwner(owner);
+    this.follow();
   }
 
   /** It gets no more tasks and no more grants, and is closed when its successor is owned, at the latest after 10 s. */
@@ -93,17 +106,17 @@ export class OwnerLink {
 
   /** To be called when a session has closed. */
   closed(session: WorkSession, error: LtsError): void {
-    const { owners, nodeGroup, log } = this.#ports;
+    const { owners, log } = this.#ports;
     const { address, owned, retired } = session;
     this.#retired.get(session)?.cancel();
     this.#retired.delete(session);
     if (this.#current === session) this.#current = undefined;
     if (this.#stopped) return;
     const fields = { stream: 'Work', address, retired, reason: error.reason, why: error.message };
-    if (owned || this.#tries === 0) log.warn('stream.lost', fields);
+    if (!retired && (owned || this.#tries === 0)) log.warn('stream.lost', fields);
     else log.debug('stream.lost', fields);
     if (this.#current === undefined) this.#pauseBefore(address);
-    if (error.reason === 'NOT_OWNER' && error.owner !== undefined) owners.noteOwner(nodeGroup, error.owner);
+    if (error.reason === 'NOT_OWNER' && error.owner !== undefined) this.#noteOwner(error.owner);
     else if (!owned) owners.noteUnreachable(address);
     this.follow();
   }
@@ -113,6 +126,22 @@ export class OwnerLink {
     this.#stopped = true;
     this.#subscription.close();
     this.#pause?.timer.cancel();
+  }
+
+  /** News from a tracker that lives: no pause is needed. */
+  #routesChanged(): void {
+    if (!this.#noting) {
+      this.#tries = 0;
+      this.#pause?.timer.cancel();
+      this.#pause = undefined;
+    }
+    this.follow();
+  }
+
+  #noteOwner(address: string): void {
+    this.#noting = true;
+    this.#ports.owners.noteOwner(this.#ports.nodeGroup, address);
+    this.#noting = false;
   }
 
   #endRetired(session: WorkSession): void {

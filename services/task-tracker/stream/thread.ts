@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { type MessagePort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { ClusterWatcher } from '../../../shared/discovery/cluster-watcher.js';
-import { toLtsError } from '../../../shared/errors/lts-error.js';
+import { messageOf, toLtsError } from '../../../shared/errors/lts-error.js';
 import type { FailStore } from '../../../shared/failstore/fail-store.js';
 import type { Logger } from '../../../shared/log/logger.js';
 import { ZooKeeperRegistry } from '../../../shared/registry/registries/zookeeper/zookeeper-registry.js';
@@ -38,8 +38,8 @@ function post(message: ToMain, transfer: readonly ArrayBuffer[] = []): void {
 try {
   serve();
 } catch (error) {
-  const { reason, message, cause } = toLtsError(error);
-  post({ kind: 'fatal', reason, message: cause instanceof Error ? cause.message : message });
+  const { reason, message } = toLtsError(error);
+  post({ kind: 'fatal', reason, message: reason === 'INTERNAL' ? messageOf(error) : message });
   port.close();
 }
 

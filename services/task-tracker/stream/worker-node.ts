@@ -201,9 +201,7 @@ export class WorkerNode implements SessionHost {
 
   onDrain(session: WorkSession, owner: string): void {
     this.#ports.log.info('stream.lost', { stream: 'Work', address: session.address, why: 'the tracker drains', next: owner });
-    this.link.retire(session);
-    if (owner !== '') this.#ports.owners.noteOwner(this.#ports.hello.node_group, owner);
-    this.link.follow();
+    this.link.drained(session, owner);
   }
 
   onClosed(session: WorkSession, error: LtsError): void {
