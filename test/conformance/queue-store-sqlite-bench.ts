@@ -22,8 +22,12 @@ export class SqliteBench implements StoreBench {
     return store;
   }
 
-  async destroy(): Promise<void> {
+  async close(): Promise<void> {
     await Promise.all(this.#stores.map((store) => store.close()));
+  }
+
+  async destroy(): Promise<void> {
+    await this.close();
     rmSync(this.folder, { recursive: true, force: true });
   }
 }

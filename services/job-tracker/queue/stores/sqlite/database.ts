@@ -116,7 +116,7 @@ function refuseDamaged(db: Database.Database, file: string): void {
   } catch (error) {
     const kind = kindOf(error);
     if (kind !== 'damaged' && kind !== 'foreign') throw error;
-    throw new StoreFailure('STORE_DAMAGED', `${describeFailure(file, error)}; restore it from a backup`, true, error);
+    throw new StoreFailure('STORE_DAMAGED', describeFailure(file, error), true, error);
   }
 }
 

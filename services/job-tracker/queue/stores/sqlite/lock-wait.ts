@@ -15,6 +15,7 @@ export class LockWait {
   readonly #file: string;
   readonly #waitMs: number;
   readonly #tell: (message: string | undefined) => void;
+  #told = false;
 
   /** `tell` hears of a lock that is awaited for long, and with undefined that it is over. */
   constructor(file: string, waitMs: number, tell: (message: string | undefined) => void) {
@@ -26,18 +27,18 @@ export class LockWait {
   /** Runs work that either takes a lock or throws busy with nothing done. */
   run<T>(work: () => T, db?: Database): T {
     const start = systemClock.monotonic();
-    let told = false;
     for (;;) {
       try {
         const result = work();
-        if (told) this.#tell(undefined);
+        if (this.#told) this.#tell(undefined);
+        this.#told = false;
         return result;
       } catch (error) {
         if (kindOf(error) !== 'busy') throw error;
         const waited = systemClock.monotonic() - start;
         if (waited >= this.#waitMs) throw new StoreFailure('STORE_LOCKED', this.#describe(db, waited), true, error);
-        if (!told && waited >= Math.min(tellAfterMs, this.#waitMs / 2)) {
-          told = true;
+        if (!this.#told && waited >= Math.min(tellAfterMs, this.#waitMs / 2)) {
+          this.#told = true;
           this.#tell(this.#describe(db, waited));
         }
       }

@@ -38,9 +38,14 @@ export function reasonOfDriver(error: unknown): Reason {
   return reasonOf[kindOf(error)];
 }
 
-/** The text for people: file, SQLite code and what it said. */
+const hints: Partial<Record<FailureKind, string>> = {
+  full: '; the disk is full: free space where the store lies',
+  damaged: '; restore it from a backup',
+};
+
+/** The text for people: file, SQLite code, what it said and the way out. */
 export function describeFailure(file: string, error: unknown): string {
   const code = sqliteCode(error);
-  const hint = kindOf(error) === 'full' ? '; the disk is full: free space where the store lies' : '';
+  const hint = hints[kindOf(error)] ?? '';
   return `store ${file}: ${code === '' ? '' : `${code}: `}${messageOf(error)}${hint}`;
 }

@@ -39,6 +39,8 @@ export interface SqliteStoreOptions {
   clock?: Clock;
   /** Time beyond lockWaitMs in which a call must be answered. Default 30 s. */
   answerWithinMs?: number;
+  /** How long the threads get to close by themselves before they are ended. Default 10 s. */
+  closeWithinMs?: number;
   /** For tests. */
   faults?: readonly StoreFault[];
 }
@@ -48,8 +50,6 @@ export function createSqliteStore(options: SqliteStoreOptions): QueueStore {
   return new SqliteStore(options);
 }
 
-/** How long the threads get to close by themselves. */
-const closeWithinMs = 10_000;
 /** Instances among which the last one of a task that does not live is searched, the newest first. */
 const searchSteps = 40;
 
@@ -59,6 +59,7 @@ class SqliteStore implements QueueStore {
   readonly #writer: StoreThread<WriterCalls, WriterNotice>;
   #reader: StoreThread<ReaderCalls, never> | undefined;
   #notice: WriterNotice = { state: 'OK', message: '' };
+  #isOpen = false;
   #closed = false;
 
   constructor(options: SqliteStoreOptions) {
@@ -71,7 +72,7 @@ class SqliteStore implements QueueStore {
 
   async open(): Promise<StoreIdentity> {
     const identity = await this.#writer.call('open', []);
-    this.#reader ??= this.#thread('./reader-thread.js', { file: this.#options.file }, this.#options.answerWithinMs ?? 30_000);
+    this.#isOpen = true;
     return identity;
   }
 
@@ -84,7 +85,7 @@ class SqliteStore implements QueueStore {
   }
 
   fenced(held: readonly HeldEpoch[]): Promise<number[]> {
-    return this.#reads.call('fenced', [held]);
+    return this.#read('fenced', [held]);
   }
 
   load(partition: number): Promise<LoadedPartition> {
@@ -112,7 +113,7 @@ class SqliteStore implements QueueStore {
   }
 
   readFeedback(submitNodeGroup: string, afterSeq: number, now: number, limit: number): Promise<FeedbackRow[]> {
-    return this.#reads.call('readFeedback', [submitNodeGroup, afterSeq, now, limit]);
+    return this.#read('readFeedback', [submitNodeGroup, afterSeq, now, limit]);
   }
 
   settleFeedback(settled: FeedbackSettlement): Promise<void> {
@@ -124,7 +125,7 @@ class SqliteStore implements QueueStore {
   }
 
   feedbackGroups(): Promise<string[]> {
-    return this.#reads.call('feedbackGroups', []);
+    return this.#read('feedbackGroups', []);
   }
 
   purge(before: number, limit: number): Promise<number> {
@@ -132,13 +133,13 @@ class SqliteStore implements QueueStore {
   }
 
   async findInstance(target: InstanceTarget): Promise<InstanceRow | undefined> {
-    if ('id' in target) return withBuffer(await this.#reads.call('findById', [target.id]));
+    if ('id' in target) return withBuffer(await this.#read('findById', [target.id]));
     const { nodeGroup, taskId } = target;
-    const live = await this.#reads.call('findLive', [nodeGroup, taskId]);
+    const live = await this.#read('findLive', [nodeGroup, taskId]);
     if (live !== undefined) return withBuffer(live);
     let before: number | undefined = Number.MAX_SAFE_INTEGER;
     for (let step = 0; step < searchSteps && before !== undefined; step++) {
-      const found: ReturnType<ReaderCalls['searchTask']> = await this.#reads.call('searchTask', [nodeGroup, taskId, before]);
+      const found: ReturnType<ReaderCalls['searchTask']> = await this.#read('searchTask', [nodeGroup, taskId, before]);
       if (found.row !== undefined) return withBuffer(found.row);
       before = found.nextBefore;
     }
@@ -146,27 +147,27 @@ class SqliteStore implements QueueStore {
   }
 
   listInstances(filter: InstanceFilter): Promise<{ rows: InstanceRow[]; nextBefore: number | undefined }> {
-    return this.#reads.call('listInstances', [filter]);
+    return this.#read('listInstances', [filter]);
   }
 
   listAttempts(id: string): Promise<AttemptRow[]> {
-    return this.#reads.call('listAttempts', [id]);
+    return this.#read('listAttempts', [id]);
   }
 
   listLogs(id: string, attempt: number, afterLine: number, limit: number): Promise<{ rows: LogRow[]; nextAfter: number | undefined }> {
-    return this.#reads.call('listLogs', [id, attempt, afterLine, limit]);
+    return this.#read('listLogs', [id, attempt, afterLine, limit]);
   }
 
   listFeedback(submitNodeGroup: string, deadOnly: boolean, limit: number): Promise<FeedbackRow[]> {
-    return this.#reads.call('listFeedback', [submitNodeGroup, deadOnly, limit]);
+    return this.#read('listFeedback', [submitNodeGroup, deadOnly, limit]);
   }
 
   countFeedback(): Promise<{ submitNodeGroup: string; owed: number; dead: number }[]> {
-    return this.#reads.call('countFeedback', []);
+    return this.#read('countFeedback', []);
   }
 
   countBefore(nodeGroup: string, key: ReadyKey, most: number): Promise<number> {
-    return this.#reads.call('countBefore', [nodeGroup, key, most]);
+    return this.#read('countBefore', [nodeGroup, key, most]);
   }
 
   async health(): Promise<StoreHealth> {
@@ -178,6 +179,7 @@ class SqliteStore implements QueueStore {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    this.#isOpen = false;
     const closeReader = () => this.#reader?.call('close', []);
     const closeWriter = () => this.#writer.call('close', []);
     await Promise.all([this.#end(this.#writer, closeWriter), this.#reader && this.#end(this.#reader, closeReader)]);
@@ -187,14 +189,15 @@ class SqliteStore implements QueueStore {
   async #end(thread: { end(): Promise<void> }, close: () => Promise<unknown> | undefined): Promise<void> {
     const closing = close()?.catch(() => undefined);
     const enough = new AbortController();
-    await Promise.race([closing, this.#clock.sleep(closeWithinMs, enough.signal).catch(() => undefined)]);
+    await Promise.race([closing, this.#clock.sleep(this.#options.closeWithinMs ?? 10_000, enough.signal).catch(() => undefined)]);
     enough.abort();
     await thread.end();
   }
 
-  get #reads(): StoreThread<ReaderCalls, never> {
-    if (this.#reader === undefined) throw new LtsError('STORE_FAILED', `store ${this.#options.file} is not open`);
-    return this.#reader;
+  async #read<K extends keyof ReaderCalls>(name: K, args: Parameters<ReaderCalls[K]>): Promise<ReturnType<ReaderCalls[K]>> {
+    if (!this.#isOpen) throw new LtsError('STORE_FAILED', `store ${this.#options.file} is not open`);
+    this.#reader ??= this.#thread<StoreThread<ReaderCalls, never>>('./reader-thread.js', { file: this.#options.file }, this.#options.answerWithinMs ?? 30_000);
+    return this.#reader.call(name, args);
   }
 
   #thread<T>(entry: string, data: unknown, deadlineMs: number): T {

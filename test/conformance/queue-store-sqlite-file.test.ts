@@ -1,0 +1,136 @@
+import Database from 'better-sqlite3';
+import { closeSync, mkdirSync, openSync, readFileSync, rmdirSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openForWriting } from '../../services/job-tracker/queue/stores/sqlite/database.js';
+import { LockWait } from '../../services/job-tracker/queue/stores/sqlite/lock-wait.js';
+import { admit, finish, OpenStore, owner } from './queue-store-bench.js';
+import { SqliteBench } from './queue-store-sqlite-bench.js';
+
+describe('the SQLite file', () => {
+  let bench: SqliteBench;
+  beforeEach(() => {
+    bench = new SqliteBench();
+  });
+  afterEach(() => bench.destroy());
+
+  /** Makes a store with some rows, closed. */
+  async function filled(rows = 100): Promise<void> {
+    const open = await OpenStore.of(bench.connect());
+    await open.commit(Array.from({ length: rows }, (_, i) => admit({ taskId: `task-${i}` })));
+    await open.store.close();
+  }
+
+  it('is synced with every commit, also when it is opened again', async () => {
+    const wanted = { file: bench.file, cluster: 'test', partitions: 4 };
+    for (let round = 0; round < 2; round++) {
+      const { db } = openForWriting(wanted, new LockWait(bench.file, 1_000, () => undefined));
+      expect(db.pragma('synchronous', { simple: true })).toBe(2);
+      expect(db.pragma('journal_mode', { simple: true })).toBe('wal');
+      expect(db.pragma('locking_mode', { simple: true })).toBe('normal');
+      expect(db.pragma('wal_autocheckpoint', { simple: true })).toBe(0);
+      db.close();
+    }
+  });
+
+  it('is made in a folder that is not there yet, and in an empty file', async () => {
+    const nested = `${bench.folder}/a/b/queue.db`;
+    await bench.connect({ file: nested }).open();
+    expect(statSync(nested).size).toBeGreaterThan(0);
+    writeFileSync(bench.file, '');
+    await bench.connect().open();
+    expect(statSync(bench.file).size).toBeGreaterThan(0);
+  });
+
+  it('is refused, and not touched, when another program wrote it', async () => {
+    const other = new Database(bench.file);
+    other.exec('CREATE TABLE mine (a)');
+    other.close();
+    const before = readFileSync(bench.file);
+    await expect(bench.connect().open()).rejects.toMatchObject({ reason: 'STORE_FOREIGN', message: expect.stringContaining(bench.file) });
+    expect(readFileSync(bench.file).equals(before)).toBe(true);
+  });
+
+  it('is refused, and not touched, when it is no database', async () => {
+    writeFileSync(bench.file, 'my precious notes\n'.repeat(100));
+    await expect(bench.connect().open()).rejects.toMatchObject({ reason: 'STORE_FOREIGN' });
+    expect(readFileSync(bench.file, 'utf8')).toBe('my precious notes\n'.repeat(100));
+  });
+
+  it('is refused when it cannot be opened', async () => {
+    mkdirSync(bench.file);
+    await expect(bench.connect().open()).rejects.toMatchObject({ reason: 'STORE_FAILED', message: expect.stringContaining(bench.file) });
+  });
+
+  it('is refused when a newer version wrote it', async () => {
+    await filled();
+    const raw = new Database(bench.file);
+    raw.pragma('user_version = 99');
+    raw.close();
+    await expect(bench.connect().open()).rejects.toMatchObject({ reason: 'STORE_NEWER', message: expect.stringContaining('99') });
+  });
+
+  it.each([
+    ['overwritten', (file: string, size: number) => overwrite(file, size)],
+    ['cut', (file: string, size: number) => truncateSync(file, Math.floor(size / 2 / 4_096) * 4_096)],
+  ])('is refused when it was %s', async (_how, damage) => {
+    await filled(1_000);
+    damage(bench.file, statSync(bench.file).size);
+    await expect(bench.connect().open()).rejects.toMatchObject({ reason: 'STORE_DAMAGED', message: expect.stringContaining('backup') });
+  });
+
+  it('takes no work after a refusal, and opens once its cause has gone', async () => {
+    mkdirSync(bench.file);
+    const store = bench.connect();
+    await expect(store.open()).rejects.toMatchObject({ reason: 'STORE_FAILED' });
+    await expect(store.take([0], owner)).rejects.toMatchObject({ reason: 'STORE_FAILED', message: expect.stringContaining('not open') });
+    rmdirSync(bench.file);
+    expect((await OpenStore.of(store)).held).toHaveLength(4);
+  });
+
+  it('keeps its log bounded, and lets it start again when a long reader has gone', async () => {
+    const open = await OpenStore.of(bench.connect());
+    const reader = new Database(bench.file, { readonly: true });
+    const observer = new Database(bench.file);
+    const pages = () => (observer.pragma('wal_checkpoint(NOOP)') as { log: number }[])[0]?.log ?? 0;
+    const fill = (batch: number) => open.commit(Array.from({ length: 900 }, (_, i) => admit({ taskId: `${batch}-${i}`, job: Buffer.alloc(4_096, i) })));
+    reader.exec('BEGIN');
+    reader.prepare('SELECT count(*) FROM instance').get();
+    for (let batch = 0; batch < 8; batch++) await fill(batch);
+    const held = pages();
+    reader.exec('COMMIT');
+    for (let batch = 8; batch < 12; batch++) await fill(batch);
+    expect(held).toBeGreaterThan(6_000);
+    expect(pages()).toBeLessThan(6_000);
+    reader.close();
+    observer.close();
+  });
+
+  it('is one file with an empty log after close', async () => {
+    await filled();
+    expect(() => statSync(`${bench.file}-wal`)).toThrow('ENOENT');
+    const raw = new Database(bench.file);
+    expect(raw.pragma('integrity_check', { simple: true })).toBe('ok');
+    raw.close();
+  });
+
+  it('does not grow for ever while jobs come and go', async () => {
+    const open = await OpenStore.of(bench.connect());
+    const sizes: number[] = [];
+    for (let round = 0; round < 12; round++) {
+      const jobs = Array.from({ length: 400 }, (_, i) => admit({ taskId: `${round}-${i}`, createdAt: round, dueAt: round, start: { worker: { nodeId: 'w', incarnation: 'w' }, fence: 1 } }));
+      const outcomes = await open.commit(jobs);
+      await open.commit(outcomes.map((outcome) => finish('seq' in outcome ? outcome.seq : 0, { at: round })));
+      await open.store.purge(round, 10_000);
+      sizes.push(statSync(bench.file).size);
+    }
+    expect(sizes.at(-1)).toBeLessThan((sizes[5] ?? 0) * 1.5 + 65_536);
+  });
+});
+
+/** Fills the middle of the file with what SQLite never writes. */
+function overwrite(file: string, size: number): void {
+  const handle = openSync(file, 'r+');
+  const noise = Buffer.alloc(4_096, 0xa5);
+  for (let at = 4_096 * 3; at + 4_096 <= size; at += 4_096 * 3) writeSync(handle, noise, 0, noise.length, at);
+  closeSync(handle);
+}
