@@ -16,7 +16,7 @@ export interface CallParts {
 export type UnaryCall<Res> = (clients: ClientsOfTracker, options: CallOptions, answer: (error: unknown, response?: Res) => void) => ClientUnaryCall;
 
 /**
- * Calls the owner of the group, or any tracker when the group is empty: follows NOT_OWNER and tries again elsewhere
+ * Calls the owner of the group, or any owner when the group is empty: follows NOT_OWNER and tries again elsewhere
  * until the time is up. For calls that may be repeated. Throws LtsError.
  */
 export async function callOwner<Res>({ router, clients, clock }: CallParts, nodeGroup: string, timeoutMs: number, send: UnaryCall<Res>): Promise<Res> {

@@ -54,9 +54,12 @@ export class Journey {
     return this.#clock.monotonic() >= this.#until;
   }
 
-  /** Where to send what concerns the group; undefined when no address is known. */
+  /**
+   * Where to send what concerns the group; undefined when no address is known. What names no group goes to an owner too:
+   * only owners know workers and queues.
+   */
   pick(nodeGroup: string): string | undefined {
-    const owner = nodeGroup === '' ? undefined : this.#router.ownerOf(nodeGroup);
+    const owner = this.#router.ownerOf(nodeGroup);
     if (owner !== undefined && !this.#failed.has(owner)) return owner;
     const { trackers } = this.#router;
     return trackers.find((address) => !this.#failed.has(address)) ?? owner ?? trackers[0];

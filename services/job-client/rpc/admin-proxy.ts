@@ -16,7 +16,7 @@ export const adminProxyDefinition = Object.fromEntries(
   methods.map(([name, method]) => [name, { ...method, requestDeserialize: same, requestSerialize: same, responseSerialize: same, responseDeserialize: same }]),
 ) as unknown as ServiceDefinition;
 
-/** AdminService: every call goes to the owner of the group that it names, or to any tracker. */
+/** AdminService: every call goes to the owner of the group that it names, or to any owner. */
 export function adminProxy(handlers: Handlers, parts: CallParts): Record<string, UntypedHandleCall> {
   const pass = ([name, method]: [string, AnyMethod]): [string, UntypedHandleCall] => [
     name,
