@@ -40,6 +40,8 @@ export interface TrackerParts {
 const tickMs = 1_000;
 const retentionRoundMs = 60_000;
 const askAgainMs = 2_000;
+/** Slewing stays below this between two ticks. */
+const clockStepMs = 1_000;
 
 /** The whole tracker apart from its server: it runs on ports alone, so that a simulation can run it as well. */
 export class TrackerCore {
@@ -65,10 +67,12 @@ export class TrackerCore {
   #lead: Lead | undefined;
   #stopped = false;
   #checking = false;
+  #wallOffset: number;
 
   constructor(parts: TrackerParts) {
     const { config, store, clock, log, incarnation } = parts;
     this.#parts = parts;
+    this.#wallOffset = clock.now() - clock.monotonic();
     this.groups = new OwnedGroups(config.readyInMemory);
     const identity = { incarnation, pid: process.pid };
     this.ownership = new Ownership(store, this.groups, identity, (partition) => this.view.ownerOf(partition), this.#ownershipEvents(), clock, log);
@@ -201,10 +205,20 @@ export class TrackerCore {
   }
 
   #tick(): void {
+    this.#noteClock();
     if (!this.#checking) void this.#checkStore();
     this.#lost.sweep();
     this.delivery.sweep();
     this.#dueTimer.arm();
+  }
+
+  /** Due times are wall times: a step of the clock moves them, and is told. The due timer looks again within a second. */
+  #noteClock(): void {
+    const { clock, log } = this.#parts;
+    const offset = clock.now() - clock.monotonic();
+    const byMs = Math.round(offset - this.#wallOffset);
+    this.#wallOffset = offset;
+    if (Math.abs(byMs) > clockStepMs) log.warn('clock.jumped', { byMs });
   }
 
   async #checkStore(): Promise<void> {
