@@ -43,10 +43,16 @@ export class Output {
   }
 }
 
+/** A cell is one line: the first of a text that has more, such as a stack. */
+function toCell(value: string | number): string {
+  const [first = '', ...more] = String(value).trimEnd().split(/\r?\n/);
+  return more.length > 0 ? `${first} …` : first;
+}
+
 /** Rows in columns without borders. */
 export function formatRows({ head, rows }: Rows): string {
   const table = new Table({ head, chars: bare, style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 } });
-  table.push(...rows.map((row) => row.map((cell) => String(cell).replaceAll(/\r?\n/g, ' '))));
+  table.push(...rows.map((row) => row.map(toCell)));
   return table
     .toString()
     .split('\n')
