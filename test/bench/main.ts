@@ -50,7 +50,12 @@ async function main(args: string[]): Promise<number> {
 }
 
 // Leaving by a signal still runs the exit handlers, which end every server and delete its folder.
-for (const [signal, code] of [['SIGINT', 130], ['SIGTERM', 143]] as const) process.once(signal, () => process.exit(code));
+for (const [signal, code] of [['SIGINT', 130], ['SIGTERM', 143]] as const) {
+  process.once(signal, () => {
+    process.stderr.write(`interrupted by ${signal}; nothing was measured to the end\n`);
+    process.exit(code);
+  });
+}
 
 try {
   process.exitCode = await main(process.argv.slice(2));
