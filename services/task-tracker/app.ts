@@ -41,6 +41,6 @@ export async function startTaskTracker(config: TaskTrackerConfig, { log }: { log
     drain: () => worker.drain(),
     lines: [`group ${config.group}, ${config.workThreads} tasks at once`],
     closed: worker.closed,
-    onStray: (error) => log.error('runner.stray', { error }),
+    onStray: (error) => log.error('runner.failed', { error }),
   };
 }

@@ -246,6 +246,7 @@ describe('a runner with a thread of its own', () => {
     expect(resultOf('blocks')).toMatchObject({ outcome: 'ATTEMPT_OUTCOME_SUCCESS', message: 'back' });
     expect(resultOf('throws')).toMatchObject({ outcome: 'ATTEMPT_OUTCOME_EXCEPTION', message: expect.stringContaining('Error: in there') });
     expect(resultOf('dies')).toMatchObject({ outcome: 'ATTEMPT_OUTCOME_EXCEPTION', message: expect.stringContaining('thread ended with code 3') });
+    await eventually(() => tracker.session.lines.length === 1);
     expect(tracker.session.lines).toMatchObject([{ text: 'hi', instance_id: tasks['blocks']?.instance_id }]);
     tracker.session.send({ cancels: { attempts: ['forever', 'obeys'].map((type) => ({ instance_id: tasks[type]?.instance_id ?? '', attempt: 1 })) } });
     await eventually(() => tracker.results.length === 6);

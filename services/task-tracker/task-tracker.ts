@@ -3,6 +3,7 @@ import { newId } from '../../shared/ids.js';
 import { type Logger, silentLogger } from '../../shared/log/logger.js';
 import { version } from '../../shared/package-root.js';
 import { systemClock } from '../../shared/time/clock.js';
+import { withDeadline } from '../../shared/time/deadline.js';
 import { Outbox } from './report/outbox.js';
 import { loadRunners, runnersUrl } from './run/load-runners.js';
 import { RunnerPool } from './run/runner-pool.js';
@@ -22,8 +23,7 @@ import { StreamThread } from './stream/stream-thread.js';
  *       nodeGroup: 'demo',
  *       runners: { greet: async ({ job, log }) => { log.info(`hello ${job.text()}`); } },
  *     });
- *     await worker.start();
- *     process.once('SIGTERM', () => worker.drain());
+ *     await worker.run();
  */
 export class TaskTracker {
   /** Fresh id of this process start. */
@@ -87,9 +87,21 @@ export class TaskTracker {
     this.#pool = new RunnerPool({ runners: table, outbox, clock: systemClock, catchUp: () => this.#thread?.catchUp() });
     this.#thread = new StreamThread(
       { ...settings, incarnation: this.incarnation, types: table.types, version },
-      { take: (message) => this.#take(message), died: (error) => this.#fail(error) },
+      { take: (message) => this.#take(message), died: (error) => this.#died(error) },
     );
     await this.#started.promise;
+  }
+
+  /** start(), then works until SIGTERM or SIGINT, drains, and resolves. Rejects like start() and `closed`. */
+  async run(): Promise<void> {
+    await this.start();
+    const leave = (): void => void this.drain();
+    process.once('SIGTERM', leave).once('SIGINT', leave);
+    try {
+      await this.closed;
+    } finally {
+      process.off('SIGTERM', leave).off('SIGINT', leave);
+    }
   }
 
   /**
@@ -99,6 +111,11 @@ export class TaskTracker {
   drain(graceMs: number = this.#options.graceMs): Promise<void> {
     this.#draining ??= this.#drain(graceMs);
     return this.#draining;
+  }
+
+  /** Like drain(), for `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.drain();
   }
 
   #take(message: ToMain): void {
@@ -132,6 +149,12 @@ export class TaskTracker {
     this.#closed.resolve();
   }
 
+  #died(error: LtsError): void {
+    this.#fail(error);
+    // It will not say it any more.
+    this.#left.resolve();
+  }
+
   /** It cannot go on: what runs is told so, what is finished lies in the FailStore. */
   #fail(error: LtsError): void {
     if (this.#failure !== undefined) return;
@@ -146,10 +169,9 @@ export class TaskTracker {
   async #failLater(error: LtsError): Promise<void> {
     // Only a thread that lives can still store results; one that does not answer is not waited for.
     this.#thread?.post({ kind: 'leave', graceMs: 0 });
-    await Promise.race([this.#left.promise, systemClock.sleep(5_000)]);
+    await withDeadline(this.#left.promise, 5_000, 'storing results').catch(() => undefined);
     await this.#end();
     this.#closed.reject(error);
-    this.#left.resolve();
   }
 
   async #end(): Promise<void> {

@@ -41,9 +41,8 @@ export const events = {
   'stream.connected': 'A stream to a tracker is open.',
   'stream.lost': 'A stream to a tracker is lost; it is opened again.',
   'clock.jumped': 'The wall clock jumped; timers were armed anew.',
-  'runner.failed': 'The runner module cannot be used.',
+  'runner.failed': 'User code failed outside of any run.',
   'runner.blocked': 'User code blocks the thread that runs tasks; heartbeats go on.',
-  'runner.stray': 'User code failed outside of any run.',
   'task.refused': 'A task was refused because its epoch is old.',
 } as const;
 

@@ -134,7 +134,7 @@ export class Results {
     const refusals = ack.refusals.length === 0 ? undefined : new Map(ack.refusals.map((refusal) => [keyOf(refusal.instance_id, refusal.attempt), refusal]));
     let again = 0;
     for (const attempt of sent) {
-      const refusal = refusals?.get(keyOf(attempt.instanceId, attempt.attempt));
+      const refusal = refusals?.get(attempt.key);
       if (refusal !== undefined && isTemporary(refusal)) {
         if (!attempt.settled) this.#deferred.push(attempt);
         again++;

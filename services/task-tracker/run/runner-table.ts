@@ -13,6 +13,9 @@ export interface RunnerTable {
   find(type: string): Perform | undefined;
 }
 
+/** What the trackers take. */
+const maxTypes = 1_000;
+
 /** Makes the perform function of a runner that wants a thread of its own. */
 export type ThreadPerform = (type: string) => Perform;
 
@@ -26,6 +29,7 @@ export function makeRunnerTable(runners: Runners, inThread: ThreadPerform | unde
     if (found !== undefined) table.set(type, found);
   }
   if (table.size === 0 && problems.length === 0) problems.push('there is no runner; give functions by job type, such as { default: async ({ job }) => {} }');
+  if (table.size > maxTypes) problems.push(`there are ${table.size} types, at most ${maxTypes} are allowed; use one function for all types`);
   if (problems.length > 0) throw new LtsError('CONFIG_INVALID', `runners: ${problems.join('; ')}`);
   return { types: [...table.keys()], find: (type) => table.get(type === '' ? 'default' : type) };
 }

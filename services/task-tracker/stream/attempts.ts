@@ -5,6 +5,8 @@ import type { BegunRun } from './messages.js';
 export interface Attempt {
   /** Number within this process; 0 for attempts that do not run here. */
   readonly handle: number;
+  /** See keyOf. */
+  readonly key: string;
   readonly instanceId: string;
   readonly attempt: number;
   /** Its runner has not ended: it occupies a slot. */
@@ -39,7 +41,7 @@ export class Attempts {
 
   /** A task is taken. The caller has seen that it is new. */
   accept(key: string, instanceId: string, attempt: number): Attempt {
-    const accepted = newAttempt(++this.#lastHandle, instanceId, attempt);
+    const accepted = newAttempt(++this.#lastHandle, key, instanceId, attempt);
     accepted.running = true;
     this.#byHandle.set(accepted.handle, accepted);
     this.#byKey.set(key, accepted);
@@ -48,8 +50,8 @@ export class Attempts {
 
   /** An attempt that does not run here, for its result. */
   note(instanceId: string, attempt: number): Attempt {
-    const noted = newAttempt(0, instanceId, attempt);
-    this.#byKey.set(keyOf(instanceId, attempt), noted);
+    const noted = newAttempt(0, keyOf(instanceId, attempt), instanceId, attempt);
+    this.#byKey.set(noted.key, noted);
     return noted;
   }
 
@@ -70,7 +72,7 @@ export class Attempts {
   /** Nothing is owed for it any more. */
   forget(attempt: Attempt): void {
     attempt.settled = true;
-    this.#byKey.delete(keyOf(attempt.instanceId, attempt.attempt));
+    this.#byKey.delete(attempt.key);
   }
 
   /** Those whose runners have not ended. */
@@ -84,6 +86,6 @@ export class Attempts {
   }
 }
 
-function newAttempt(handle: number, instanceId: string, attempt: number): Attempt {
-  return { handle, instanceId, attempt, running: false, limit: undefined, result: undefined, finishedAt: 0, stored: false, settled: false };
+function newAttempt(handle: number, key: string, instanceId: string, attempt: number): Attempt {
+  return { handle, key, instanceId, attempt, running: false, limit: undefined, result: undefined, finishedAt: 0, stored: false, settled: false };
 }
