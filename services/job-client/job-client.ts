@@ -12,7 +12,7 @@ import { systemClock } from '../../shared/time/clock.js';
 import { type Core, createCore } from './core.js';
 import { gatewayRouter, type Router } from './discover/router.js';
 import { type ResultHandler, ResultReceiver, type ResultSubscription } from './results/result-receiver.js';
-import { groupForm } from './submit/check-job.js';
+import { groupForm } from '../../shared/job/check-job.js';
 import type { NewJob } from './submit/new-job.js';
 import { fromValues } from './submit/pending-job.js';
 import { refusedValue, ResultList } from './submit/submitter.js';

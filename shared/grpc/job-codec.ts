@@ -6,7 +6,7 @@ import type { Job, Job__Output } from './generated/lts/v1/Job.js';
 const root = new protobuf.Root();
 root.loadSync(join(packageRoot, 'proto/lts/v1/job.proto'), { keepCase: true });
 const jobType = root.lookupType('lts.v1.Job');
-const output: protobuf.IConversionOptions = { longs: Number, enums: String, defaults: true, oneofs: true };
+const output: protobuf.IConversionOptions = { longs: Number, enums: String, defaults: true };
 
 /** The bytes of a job. Values are coerced silently: check them first. */
 export function encodeJob(job: Job): Buffer {

@@ -10,7 +10,7 @@ import type { Logger } from '../../../shared/log/logger.js';
 import type { CallParts } from '../discover/call-owner.js';
 import type { FeedbackStream } from '../results/feedback-stream.js';
 import { FeedbackStreams } from '../results/feedback-streams.js';
-import { groupForm } from '../submit/check-job.js';
+import { groupForm } from '../../../shared/job/check-job.js';
 
 type Call = ServerDuplexStream<WatchFeedbackRequest__Output, WatchFeedbackResponse>;
 

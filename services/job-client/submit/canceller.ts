@@ -5,7 +5,7 @@ import { isId } from '../../../shared/ids.js';
 import type { CallParts } from '../discover/call-owner.js';
 import type { Outbox } from '../outbox/outbox.js';
 import { cancelAtOwner } from '../outbox/send-cancel.js';
-import { groupForm, taskIdForm } from './check-job.js';
+import { groupForm, taskIdForm } from '../../../shared/job/check-job.js';
 
 /** Takes jobs back: at the owner, or behind what is still stored of the job. */
 export class Canceller {

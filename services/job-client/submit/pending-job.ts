@@ -1,9 +1,8 @@
-import { LtsError } from '../../../shared/errors/lts-error.js';
-import type { Job__Output } from '../../../shared/grpc/generated/lts/v1/Job.js';
 import type { SubmitResult } from '../../../shared/grpc/generated/lts/v1/SubmitResult.js';
-import { decodeJob, encodeJob } from '../../../shared/grpc/job-codec.js';
+import { encodeJob } from '../../../shared/grpc/job-codec.js';
 import { newId } from '../../../shared/ids.js';
-import { checkJob } from './check-job.js';
+import { checkJob } from '../../../shared/job/check-job.js';
+import { readJob } from '../../../shared/job/read-job.js';
 
 /** Takes the results of one call of the caller; a job is known to it by its place. */
 export interface ResultSink {
@@ -32,25 +31,10 @@ export function fromValues(job: unknown, submitNodeGroup: string, sink: ResultSi
 
 /** A job that came as bytes, checked; it passes on as it is, with fields that this version does not know. Throws INVALID_ARGUMENT. */
 export function fromBytes(bytes: Buffer, sink: ResultSink, index: number, late = false): PendingJob {
-  const { _priority, _max_lost, ...job } = decode(bytes);
-  const checked = checkJob(job.retry_policy === null ? job : { ...job, retry_policy: plain(job.retry_policy) });
-  const { node_group: nodeGroup = '', task_id: taskId = '' } = checked;
-  if (checked.instance_id) return { bytes, nodeGroup, taskId, instanceId: checked.instance_id, sink, index, late };
+  const { node_group: nodeGroup, task_id: taskId, instance_id: sent } = readJob(bytes);
+  if (sent !== '') return { bytes, nodeGroup, taskId, instanceId: sent, sink, index, late };
   const instanceId = newId();
   return { bytes: withInstanceId(bytes, instanceId), nodeGroup, taskId, instanceId, sink, index, late };
-}
-
-function decode(bytes: Buffer): Job__Output {
-  try {
-    return decodeJob(bytes);
-  } catch (error) {
-    throw new LtsError('INVALID_ARGUMENT', 'the job is not a readable lts.v1.Job; generate the client from proto/lts/v1', { cause: error });
-  }
-}
-
-function plain(policy: NonNullable<Job__Output['retry_policy']>): object {
-  const { law, delay, max_delay, delays } = policy;
-  return { law, delay, max_delay, delays };
 }
 
 /** Field 17, length-delimited, 36 bytes: appending a field to a message sets it. */

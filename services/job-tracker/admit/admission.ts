@@ -2,8 +2,8 @@ import { LtsError, toLtsError } from '../../../shared/errors/lts-error.js';
 import { reasons } from '../../../shared/errors/reasons.js';
 import type { Job__Output } from '../../../shared/grpc/generated/lts/v1/Job.js';
 import type { SubmitResult } from '../../../shared/grpc/generated/lts/v1/SubmitResult.js';
-import { decodeJob } from '../../../shared/grpc/job-codec.js';
 import { newId } from '../../../shared/ids.js';
+import { readJob } from '../../../shared/job/read-job.js';
 import type { Clock } from '../../../shared/time/clock.js';
 import type { Dispatcher } from '../dispatch/dispatcher.js';
 import type { Worker } from '../dispatch/worker.js';
@@ -14,8 +14,9 @@ import type { GroupQueue, OwnedGroups } from '../queue/owned-groups.js';
 import type { Admit, AdmitOutcome, Placement } from '../queue/queue-store.js';
 import type { StatusQueries } from '../queue/status-queries.js';
 import type { DueTimer } from '../schedule/due-timer.js';
-import { checkJob, policyOf } from './check-job.js';
+import { checkIdTime } from './check-id.js';
 import type { DiskGuard } from './disk-guard.js';
+import { policyOf } from './run-policy.js';
 
 /** What admission needs to know. */
 export interface AdmissionSettings {
@@ -83,9 +84,9 @@ export class Admission {
     let id = '';
     try {
       const now = this.#clock.now();
-      const job = decode(bytes);
+      const job = readJob(bytes);
       id = job.instance_id;
-      checkJob(job, now, this.#settings.retentionMs);
+      if (id !== '') checkIdTime(id, now, this.#settings.retentionMs);
       const partition = this.#ownership.require(job.node_group);
       const group = this.#groups.group(job.node_group, partition);
       const admit = toAdmit(job, bytes, partition, now, fromFailStore);
@@ -154,14 +155,6 @@ export class Admission {
       group.readyCount--;
       group.ready.remove(seq);
     } else group.waiting--;
-  }
-}
-
-function decode(bytes: Buffer): Job__Output {
-  try {
-    return decodeJob(bytes);
-  } catch (error) {
-    throw new LtsError('INVALID_ARGUMENT', 'the job is not a readable lts.v1.Job; generate the client from proto/lts/v1', { cause: error });
   }
 }
 

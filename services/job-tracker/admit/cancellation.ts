@@ -3,12 +3,12 @@ import { quoted } from '../../../shared/errors/quoted.js';
 import type { CancelJobRequest__Output } from '../../../shared/grpc/generated/lts/v1/CancelJobRequest.js';
 import type { CancelJobResponse } from '../../../shared/grpc/generated/lts/v1/CancelJobResponse.js';
 import { isId } from '../../../shared/ids.js';
+import { groupForm, taskIdForm } from '../../../shared/job/check-job.js';
 import type { Clock } from '../../../shared/time/clock.js';
 import type { AttemptSettlement } from '../complete/settle-attempt.js';
 import type { Ownership } from '../lead/ownership.js';
 import type { CommitPipeline } from '../queue/commit-pipeline.js';
 import type { CancelOutcome } from '../queue/queue-store.js';
-import { limits } from './check-job.js';
 
 /** Takes jobs back: what waits ends at once, what runs is asked to stop. */
 export class Cancellation {
@@ -26,10 +26,10 @@ export class Cancellation {
 
   cancel(request: CancelJobRequest__Output): Promise<CancelJobResponse> {
     const { instance_id: id, task_id: taskId, node_group: nodeGroup } = request;
-    if (!limits.groupPattern.test(nodeGroup)) throw new LtsError('INVALID_ARGUMENT', `node_group is ${quoted(nodeGroup)}; name the group of the job`);
+    if (!groupForm.test(nodeGroup)) throw new LtsError('INVALID_ARGUMENT', `node_group is ${quoted(nodeGroup)}; name the group of the job`);
     if (id === '' && taskId === '') throw new LtsError('INVALID_ARGUMENT', 'neither instance_id nor task_id is given; name one');
     if (id !== '' && !isId(id)) throw new LtsError('INVALID_ARGUMENT', `instance_id is ${quoted(id)}; use the UUIDv7 that submit gave`);
-    if (id === '' && !limits.taskIdPattern.test(taskId)) throw new LtsError('INVALID_ARGUMENT', `task_id is ${quoted(taskId)}; use the task_id of the job`);
+    if (id === '' && !taskIdForm.test(taskId)) throw new LtsError('INVALID_ARGUMENT', `task_id is ${quoted(taskId)}; use the task_id of the job`);
     const partition = this.#ownership.require(nodeGroup);
     const target = id === '' ? { taskId } : { id };
     return new Promise((resolve, reject) => {

@@ -11,8 +11,8 @@ import type { ListQueuesRequest__Output } from '../../../shared/grpc/generated/l
 import type { ResendFeedbackRequest__Output } from '../../../shared/grpc/generated/lts/v1/ResendFeedbackRequest.js';
 import type { Handlers } from '../../../shared/grpc/handlers.js';
 import { isId } from '../../../shared/ids.js';
+import { groupForm, taskIdForm } from '../../../shared/job/check-job.js';
 import type { Clock } from '../../../shared/time/clock.js';
-import { limits } from '../admit/check-job.js';
 import type { WorkerDirectory } from '../dispatch/worker-directory.js';
 import { explainInstance, explainTracker } from '../explain/explain.js';
 import type { FeedbackDelivery } from '../feedback/feedback-delivery.js';
@@ -102,7 +102,7 @@ export function adminService(handlers: Handlers, parts: AdminParts): Record<stri
 async function findInstance(store: QueueStore, ownership: Ownership, { instance_id, task_id, node_group }: Target): Promise<InstanceRow> {
   ownership.requireAccepting();
   if (instance_id !== '' && !isId(instance_id)) throw new LtsError('INVALID_ARGUMENT', `instance_id is ${quoted(instance_id)}; use the UUIDv7 that submit gave`);
-  if (instance_id === '' && (!limits.taskIdPattern.test(task_id) || !limits.groupPattern.test(node_group))) {
+  if (instance_id === '' && (!taskIdForm.test(task_id) || !groupForm.test(node_group))) {
     throw new LtsError('INVALID_ARGUMENT', `task_id is ${quoted(task_id)} and node_group ${quoted(node_group)}; give both as they were submitted, or instance_id`);
   }
   const target: InstanceTarget = instance_id === '' ? { taskId: task_id, nodeGroup: node_group } : { id: instance_id };

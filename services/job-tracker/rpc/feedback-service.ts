@@ -6,9 +6,9 @@ import type { WatchFeedbackRequest__Output } from '../../../shared/grpc/generate
 import type { WatchFeedbackResponse } from '../../../shared/grpc/generated/lts/v1/WatchFeedbackResponse.js';
 import { failStream, type Handlers } from '../../../shared/grpc/handlers.js';
 import { StreamWriter } from '../../../shared/grpc/stream-writer.js';
+import { groupForm } from '../../../shared/job/check-job.js';
 import type { Logger } from '../../../shared/log/logger.js';
 import type { Clock } from '../../../shared/time/clock.js';
-import { limits } from '../admit/check-job.js';
 import type { FeedbackDelivery } from '../feedback/feedback-delivery.js';
 import type { Receiver } from '../feedback/receiver.js';
 import type { Ownership } from '../lead/ownership.js';
@@ -75,7 +75,7 @@ function openReceiver(call: FeedbackCall, { delivery, ownership, clock, log }: F
 
 function toReceiver(hello: FeedbackHello__Output, address: string, writer: StreamWriter<WatchFeedbackResponse>, end: (error: LtsError) => void, clock: Clock): Receiver {
   const { submit_node_group, client_id, max_in_flight } = hello;
-  if (!limits.groupPattern.test(submit_node_group)) throw new LtsError('BAD_FRAME', `hello.submit_node_group is ${JSON.stringify(submit_node_group.slice(0, 80))}; use 1 to 64 of A-Z a-z 0-9 . _ : -`);
+  if (!groupForm.test(submit_node_group)) throw new LtsError('BAD_FRAME', `hello.submit_node_group is ${JSON.stringify(submit_node_group.slice(0, 80))}; use 1 to 64 of A-Z a-z 0-9 . _ : -`);
   if (max_in_flight < 0 || max_in_flight > mostInFlight) throw new LtsError('BAD_FRAME', `hello.max_in_flight is ${max_in_flight}; use 1 to ${mostInFlight}, or 0 for ${defaultInFlight}`);
   return {
     submitNodeGroup: submit_node_group,

@@ -6,9 +6,9 @@ import type { WorkRequest__Output } from '../../../shared/grpc/generated/lts/v1/
 import { failStream, type Handlers } from '../../../shared/grpc/handlers.js';
 import { StreamWriter } from '../../../shared/grpc/stream-writer.js';
 import { isId } from '../../../shared/ids.js';
+import { groupForm } from '../../../shared/job/check-job.js';
 import type { Logger } from '../../../shared/log/logger.js';
 import type { Clock } from '../../../shared/time/clock.js';
-import { limits } from '../admit/check-job.js';
 import type { LogIntake } from '../complete/take-logs.js';
 import type { ResultIntake } from '../complete/take-results.js';
 import type { Worker } from '../dispatch/worker.js';
@@ -104,7 +104,7 @@ class WorkStream {
         this.#session.end();
         return this.#closed();
       default:
-        throw badFrame('the frame is empty or of a kind that this tracker does not know');
+        throw badFrame('the frame is empty, unreadable or of a kind that this tracker does not know');
     }
   }
 
@@ -112,8 +112,11 @@ class WorkStream {
     if (this.#worker !== undefined) throw badFrame('hello was sent twice on one stream');
     if (hello.node_id === '' || hello.node_id.length > 128 || hello.node_id.includes('\0')) throw badFrame(`hello.node_id is ${quoted(hello.node_id)}; use 1 to 128 characters without NUL`);
     if (!isId(hello.incarnation)) throw badFrame(`hello.incarnation is ${quoted(hello.incarnation)}; use a fresh UUIDv7 per process start`);
-    if (!limits.groupPattern.test(hello.node_group)) throw badFrame(`hello.node_group is ${quoted(hello.node_group)}; use 1 to 64 of A-Z a-z 0-9 . _ : -`);
+    if (!groupForm.test(hello.node_group)) throw badFrame(`hello.node_group is ${quoted(hello.node_group)}; use 1 to 64 of A-Z a-z 0-9 . _ : -`);
     if (hello.types.length > 1_000 || hello.predecessors.length > 1_000) throw badFrame('hello names more than 1,000 types or predecessors');
+    const longType = hello.types.find((type) => type.length > limits.textChars);
+    if (longType !== undefined) throw badFrame(`hello.types has ${quoted(longType)}; use at most ${limits.textChars} characters`);
+    if (hello.work_threads < 0) throw badFrame(`hello.work_threads is ${hello.work_threads}; use how many tasks run at once`);
     this.#parts.ownership.require(hello.node_group);
     this.#worker = this.#parts.directory.open(hello, this.#call.getPeer(), this.#session);
   }

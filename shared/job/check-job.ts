@@ -1,7 +1,7 @@
-import { LtsError } from '../../../shared/errors/lts-error.js';
-import type { Job } from '../../../shared/grpc/generated/lts/v1/Job.js';
-import type { RetryPolicy } from '../../../shared/grpc/generated/lts/v1/RetryPolicy.js';
-import { isId } from '../../../shared/ids.js';
+import { LtsError } from '../errors/lts-error.js';
+import type { Job } from '../grpc/generated/lts/v1/Job.js';
+import type { RetryPolicy } from '../grpc/generated/lts/v1/RetryPolicy.js';
+import { isId } from '../ids.js';
 
 /*
  * Protobuf coerces silently ("5" becomes 5, 1.5 becomes 1, an unknown field vanishes): values are checked before they
