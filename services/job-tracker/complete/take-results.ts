@@ -46,6 +46,8 @@ export class ResultIntake {
     if (left === 0) session.ack({ sequence: frame.sequence, refusals });
     for (const result of frame.results) this.#takeOne(worker, result, (reason) => settle(result, reason));
     this.#touched(session);
+    // Nothing of the frame waits for the store: no commit will come that writes the ack.
+    if (left === 0) session.flush();
   }
 
   #takeOne(worker: Worker, result: TaskResult__Output, settle: (reason?: ResultRefusal['reason']) => void): void {
