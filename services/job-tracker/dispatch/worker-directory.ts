@@ -9,6 +9,9 @@ import { GroupWorkers } from './group-workers.js';
 import { Worker } from './worker.js';
 import type { WorkerSession } from './worker-session.js';
 
+/** What a worker says for people is kept up to this length. */
+const longestName = 256;
+
 /** What the directory tells to others. */
 export interface DirectoryEvents {
   /** Slots or resends may be there for the group. */
@@ -91,7 +94,7 @@ export class WorkerDirectory {
     const worker = known ?? this.#add(identity, hello.node_group);
     worker.session?.end(new LtsError('INCARNATION_SUPERSEDED', `the same process (${hello.incarnation}) opened a newer stream`));
     worker.session = session;
-    worker.info = { workThreads: hello.work_threads, host: hello.host, pid: hello.pid, version: hello.version, address };
+    worker.info = { workThreads: hello.work_threads, host: hello.host.slice(0, longestName), pid: hello.pid, version: hello.version.slice(0, longestName), address };
     const types = new Set(hello.types);
     const news = [...types].some((type) => !worker.types.has(type)) || worker.types.size > 0 !== types.size > 0;
     worker.types = types;

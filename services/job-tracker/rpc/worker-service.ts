@@ -32,6 +32,7 @@ type WorkCall = ServerDuplexStream<WorkRequest__Output, RawWorkResponse>;
 
 const inventoryChunk = 1_000;
 const resultsChunk = 10_000;
+const longestType = 128;
 
 /** WorkerService: one session per stream. A frame that breaks the protocol cuts the stream off with a reason. */
 export function workerService(handlers: Handlers, parts: WorkerParts): Record<string, UntypedHandleCall> {
@@ -114,8 +115,8 @@ class WorkStream {
     if (!isId(hello.incarnation)) throw badFrame(`hello.incarnation is ${quoted(hello.incarnation)}; use a fresh UUIDv7 per process start`);
     if (!groupForm.test(hello.node_group)) throw badFrame(`hello.node_group is ${quoted(hello.node_group)}; use 1 to 64 of A-Z a-z 0-9 . _ : -`);
     if (hello.types.length > 1_000 || hello.predecessors.length > 1_000) throw badFrame('hello names more than 1,000 types or predecessors');
-    const longType = hello.types.find((type) => type.length > limits.textChars);
-    if (longType !== undefined) throw badFrame(`hello.types has ${quoted(longType)}; use at most ${limits.textChars} characters`);
+    const longType = hello.types.find((type) => type.length > longestType);
+    if (longType !== undefined) throw badFrame(`hello.types has ${quoted(longType)}; use at most ${longestType} characters`);
     if (hello.work_threads < 0) throw badFrame(`hello.work_threads is ${hello.work_threads}; use how many tasks run at once`);
     this.#parts.ownership.require(hello.node_group);
     this.#worker = this.#parts.directory.open(hello, this.#call.getPeer(), this.#session);
