@@ -115,6 +115,14 @@ export function admission(bench: () => StoreBench): void {
     expect(await open.stateOf(first.id)).toBe('WAITING');
   });
 
+  it('replaces a waiting job by one that comes late from a FailStore only when that one is the younger', async () => {
+    const open = await opened();
+    const [older, waiting, younger] = [admit({ replaceOnExist: true, fromFailStore: true }), admit(), admit({ replaceOnExist: true, fromFailStore: true })];
+    await open.one(waiting);
+    expect(await open.one(older)).toEqual({ kind: 'admit', result: 'duplicate', existingId: waiting.id });
+    expect(await open.one(younger)).toMatchObject({ result: 'replaced', existingId: waiting.id });
+  });
+
   it('takes a task again after its end', async () => {
     const open = await opened();
     await open.one(finish(await open.running()));

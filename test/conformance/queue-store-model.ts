@@ -9,7 +9,7 @@ import { QueueModel } from './queue-store-reference.js';
 
 /** One random step; numbers choose among what is there. */
 type Step =
-  | { do: 'admit'; task: number; dueIn: number; priority: number; replace: boolean; start: boolean; owes: boolean; clientId: boolean }
+  | { do: 'admit'; task: number; dueIn: number; priority: number; replace: boolean; start: boolean; owes: boolean; clientId: boolean; late: boolean }
   | { do: 'again'; pick: number; changed: boolean }
   | { do: 'start' | 'reassign' | 'late'; pick: number; wrong: boolean }
   | { do: 'finish'; pick: number; wrong: boolean; next: 'SUCCEEDED' | 'FAILED' | 'CANCELLED' | 'LOST' | 'retry'; dueIn: number }
@@ -25,7 +25,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 6,
     arbitrary: fc.record({
       do: fc.constant('admit' as const), task: fc.nat({ max: 3 }), dueIn, priority: fc.constantFrom(1, 100, 100), replace: fc.boolean(), start: fc.boolean(),
-      owes: fc.boolean(), clientId: fc.boolean(),
+      owes: fc.boolean(), clientId: fc.boolean(), late: rarely,
     }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('again' as const), pick, changed: rarely }) },
@@ -159,7 +159,8 @@ class ModelRun {
         return { kind: 'late', partition: 0, id, attempt: attempt + wrong, outcome: 'SUCCESS', message: 'late' };
       case 'finish': {
         const next = each.next === 'retry' ? { dueAt: at + each.dueIn, retryTimes: 1, lostTimes: 2 } : { state: each.next };
-        return finish(seq, { attempt: attempt + wrong, next, at });
+        const end = { outcome: each.next === 'LOST' ? 'LOST' : 'LATER', message: '', truncated: false, startedAt: 0 } as const;
+        return finish(seq, { attempt: attempt + wrong, end, next, at });
       }
       case 'cancel':
         return cancel(each.byTask ? { taskId: this.#model.taskOf(id) } : { id }, { nodeGroup: this.#group, at });
@@ -168,6 +169,8 @@ class ModelRun {
 
   #admit(each: Extract<Step, { do: 'admit' }>): Transition {
     return admit({
+      // Late from a FailStore: made before all others.
+      ...(each.late ? { id: `00000000-0000-7${newId().slice(15)}`, fromFailStore: true } : {}),
       nodeGroup: this.#group,
       taskId: `task-${each.task}`,
       priority: each.priority,

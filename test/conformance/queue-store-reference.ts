@@ -136,7 +136,7 @@ export class QueueModel {
       return this.#accept(t, instance, 'blocked');
     }
     const existing = task.next ?? task.current;
-    if (!t.replaceOnExist) {
+    if (!t.replaceOnExist || (t.fromFailStore === true && t.id < existing.id)) {
       if (t.clientId) this.#sent.set(t.id, { transition: t, first: 'duplicate', existingId: existing.id });
       return { result: 'duplicate', existingId: existing.id };
     }
@@ -178,6 +178,7 @@ export class QueueModel {
       Object.assign(instance, t.next);
       return { applied: true, ...this.#enqueue(instance, t.at) };
     }
+    if (t.end.outcome === 'LOST') instance.lostTimes++;
     const owedTo = this.#end(instance, t.next.state, t.at);
     return { applied: true, ...this.#advance(instance.taskId, t.at), ...owedTo };
   }

@@ -77,6 +77,19 @@ export function runs(bench: () => StoreBench): void {
     ]);
   });
 
+  it('counts the loss that ends an instance', async () => {
+    const open = await opened();
+    const job = admit();
+    const end = { outcome: 'LOST', message: 'gone', truncated: false, startedAt: 0 } as const;
+    const seq = await open.running(job);
+    await open.commit([
+      finish(seq, { end, next: { dueAt: t0, retryTimes: 0, lostTimes: 1 } }),
+      start(seq, { attempt: 2 }),
+      finish(seq, { attempt: 2, end, next: { state: 'LOST' } }),
+    ]);
+    expect(await open.store.findInstance({ id: job.id })).toMatchObject({ state: 'LOST', lostTimes: 2, retryTimes: 0, attempts: 2 });
+  });
+
   it('applies an end only to the current attempt', async () => {
     const open = await opened();
     const seq = await open.running();

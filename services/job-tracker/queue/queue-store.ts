@@ -192,7 +192,7 @@ export interface Finish {
   seq: number;
   attempt: number;
   end: AttemptEnd;
-  /** Ends the instance, or makes it wait again (due now or earlier: ready at once). */
+  /** Ends the instance (an outcome LOST counts as one more loss), or makes it wait again (due now or earlier: ready at once). */
   next: { state: FinalState } | { dueAt: number; retryTimes: number; lostTimes: number };
   at: number;
 }

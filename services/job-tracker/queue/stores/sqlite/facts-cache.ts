@@ -36,7 +36,8 @@ export class FactsCache {
   }
 
   delete(seq: number): void {
-    if (!this.#young.delete(seq)) this.#old.delete(seq);
+    this.#young.delete(seq);
+    this.#old.delete(seq);
   }
 
   clear(): void {
