@@ -156,7 +156,7 @@ export class FeedbackDelivery {
     const failures = row.deliveries + 1;
     const dead = failures >= mostFailures;
     group.settling.add(row.id);
-    this.#settlement.failed.push({ id: row.id, message: message.slice(0, 1_024).replaceAll('\0', '\uFFFD'), nextAt: this.#clock.now() + backoffMs(failures, sweepMs, 300_000), dead });
+    this.#settlement.failed.push({ id: row.id, message: message.slice(0, 1_024).replaceAll('\0', '\uFFFD'), nextAt: this.#clock.now() + Math.round(backoffMs(failures, sweepMs, 300_000)), dead });
     if (dead) this.#log.warn('feedback.dead', { instanceId: row.id, group: row.submitNodeGroup, message: message.slice(0, 200) });
   }
 
