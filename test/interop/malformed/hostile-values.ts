@@ -31,6 +31,11 @@ strict.resolvePath = (_origin, target) => join(packageRoot, 'proto', target);
 strict.loadSync(['job_service', 'worker_service', 'feedback_service', 'cluster_service', 'admin_service', 'fail_store_service'].map((file) => `lts/v1/${file}.proto`), { keepCase: true });
 strict.resolveAll();
 
+/** The frames that a stream of these messages may carry, from the contract. */
+export function framesOf(type: string): string[] {
+  return [...(strict.lookupType(`lts.v1.${type}`).oneofs.frame?.oneof ?? [])];
+}
+
 /** One request with one value in it that nobody should send. */
 export interface Hostile {
   /** The field, as a path, and what is in it. */
@@ -69,9 +74,9 @@ export function encodeLoose(type: string, value: object): Buffer {
   return Buffer.from(message.encode(message.fromObject(toBytes(value) as Values)).finish());
 }
 
-/** Every field of a message in turn, with every hostile value, on the ground of a valid message. */
-export function hostileMessages(type: string, valid: object): Hostile[] {
-  const variants = variantsOf(strict.lookupType(`lts.v1.${type}`), valid as Values, '');
+/** Every field of a message in turn, or those of one field, with every hostile value, on the ground of a valid message. */
+export function hostileMessages(type: string, valid: object, within = ''): Hostile[] {
+  const variants = variantsOf(strict.lookupType(`lts.v1.${type}`), valid as Values, '').filter(({ name }) => name.startsWith(within));
   return variants.map(({ name, value }) => ({ name, bytes: encodeLoose(type, value) }));
 }
 
