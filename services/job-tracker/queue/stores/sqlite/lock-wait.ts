@@ -45,12 +45,6 @@ export class LockWait {
     }
   }
 
-  #over(): void {
-    if (!this.#told) return;
-    this.#told = false;
-    this.#tell(undefined);
-  }
-
   #describe(db: Database | undefined, waitedMs: number): string {
     const holder = writeLockHolder(this.#file);
     const pids = holder === undefined ? ownersOf(db) : [holder];
