@@ -68,6 +68,7 @@ describe('a cancel', () => {
     await eventually(() => tracker.results.length === 2);
     expect(ran).toEqual([]);
     expect(tracker.results.map(({ outcome }) => outcome)).toEqual(['ATTEMPT_OUTCOME_SUCCESS', 'ATTEMPT_OUTCOME_CANCELLED']);
+    expect(tracker.results.map(({ started_at }) => started_at > 0)).toEqual([true, false]);
   });
 
   it('of an attempt that is not here is confirmed at once', async () => {
@@ -172,7 +173,7 @@ describe('a worker that drains', () => {
     });
     held.open();
     await drained;
-    expect(tracker.results).toMatchObject([{ instance_id: late.instance_id, outcome: 'ATTEMPT_OUTCOME_INTERRUPTED' }, { outcome: 'ATTEMPT_OUTCOME_SUCCESS', message: 'through' }]);
+    expect(tracker.results).toMatchObject([{ instance_id: late.instance_id, outcome: 'ATTEMPT_OUTCOME_INTERRUPTED', started_at: 0 }, { outcome: 'ATTEMPT_OUTCOME_SUCCESS', message: 'through' }]);
     expect(tracker.session.goodbye).toBe(true);
     await expect(worker.closed).resolves.toBeUndefined();
   });
@@ -195,6 +196,7 @@ describe('a worker that drains', () => {
     await eventually(() => held.started.length === 1);
     await worker.drain(0);
     expect(tracker.results).toMatchObject([{ outcome: 'ATTEMPT_OUTCOME_INTERRUPTED', message: expect.stringContaining('did not stop') }]);
+    expect(tracker.results[0]?.started_at).toBeGreaterThan(0);
     held.open();
   });
 });

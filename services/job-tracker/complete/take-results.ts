@@ -58,7 +58,7 @@ export class ResultIntake {
     if (execution !== undefined && !isOf(execution, worker)) return settle('REFUSAL_REASON_UNKNOWN');
     if (execution === undefined || !isCurrent(execution, result)) return this.#late(partition, result, settle);
     if (execution.finishing) return settle('REFUSAL_REASON_LOADING');
-    this.#settlement.finish(execution, endOf(result), { retryAt: result.retry_at }, (applied, error) => {
+    this.#settlement.finish(execution, endOf(result), { retryAt: result.retry_at, neverBegan: neverBegan(result) }, (applied, error) => {
       if (error !== undefined) settle(error.reason === 'NOT_OWNER' ? 'REFUSAL_REASON_NOT_OWNER' : 'REFUSAL_REASON_LOADING');
       else if (applied) settle();
       else this.#late(partition, result, settle);
@@ -87,6 +87,11 @@ function isCurrent(execution: Execution, result: TaskResult__Output): boolean {
 /** A worker speaks for its own node only: for this process, or for an earlier one whose FailStore it holds. */
 function isOf(execution: Execution, worker: Worker): boolean {
   return execution.nodeGroup === worker.group && execution.worker.nodeId === worker.identity.nodeId;
+}
+
+/** A worker that is about to leave sends back what it has not begun, with no start. */
+function neverBegan(result: TaskResult__Output): boolean {
+  return result.outcome === 'ATTEMPT_OUTCOME_INTERRUPTED' && result.started_at === 0;
 }
 
 function endOf(result: TaskResult__Output): AttemptEnd {

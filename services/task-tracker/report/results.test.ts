@@ -21,7 +21,7 @@ function setUp(stored: TaskResult[] = []): { book: Results; attempts: Attempts; 
   };
   const book = new Results({ attempts, store, clock, log: silentLogger, onWaiting: () => undefined });
   const finish = (id: string, message = ''): void => {
-    const attempt = attempts.accept(keyOf(id, 1), id, 1);
+    const attempt = attempts.accept(keyOf(id, 1), id, 1, 1);
     attempts.ended(attempt);
     book.add(attempt, { instance_id: id, attempt: 1, incarnation: 'x', outcome: 'ATTEMPT_OUTCOME_SUCCESS', message });
   };

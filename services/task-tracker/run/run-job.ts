@@ -43,6 +43,7 @@ export function runJob(run: Run, ports: RunPorts): void {
 function resolve(run: Run, { runners }: RunPorts): Perform | undefined {
   if (run.aborted !== undefined) {
     settleThrown(run, 'stopped before it began');
+    run.startedAt = 0;
     return undefined;
   }
   const perform = runners.find(run.job.type);

@@ -9,6 +9,8 @@ export interface Attempt {
   readonly key: string;
   readonly instanceId: string;
   readonly attempt: number;
+  /** Wall time at which it came; 0 when it did not come to run. */
+  readonly acceptedAt: number;
   /** Its runner has not ended: it occupies a slot. */
   running: boolean;
   /** Its time limit, once it has begun. */
@@ -40,8 +42,8 @@ export class Attempts {
   }
 
   /** A task is taken. The caller has seen that it is new. */
-  accept(key: string, instanceId: string, attempt: number): Attempt {
-    const accepted = newAttempt(++this.#lastHandle, key, instanceId, attempt);
+  accept(key: string, instanceId: string, attempt: number, now: number): Attempt {
+    const accepted = newAttempt(++this.#lastHandle, key, instanceId, attempt, now);
     accepted.running = true;
     this.#byHandle.set(accepted.handle, accepted);
     this.#byKey.set(key, accepted);
@@ -50,7 +52,7 @@ export class Attempts {
 
   /** An attempt that does not run here, for its result. */
   note(instanceId: string, attempt: number): Attempt {
-    const noted = newAttempt(0, keyOf(instanceId, attempt), instanceId, attempt);
+    const noted = newAttempt(0, keyOf(instanceId, attempt), instanceId, attempt, 0);
     this.#byKey.set(noted.key, noted);
     return noted;
   }
@@ -86,6 +88,6 @@ export class Attempts {
   }
 }
 
-function newAttempt(handle: number, key: string, instanceId: string, attempt: number): Attempt {
-  return { handle, key, instanceId, attempt, running: false, limit: undefined, result: undefined, finishedAt: 0, stored: false, settled: false };
+function newAttempt(handle: number, key: string, instanceId: string, attempt: number, acceptedAt: number): Attempt {
+  return { handle, key, instanceId, attempt, acceptedAt, running: false, limit: undefined, result: undefined, finishedAt: 0, stored: false, settled: false };
 }

@@ -229,6 +229,7 @@ export class WorkerNode implements SessionHost {
   /** Takes the tasks in order; an error ends the stream, what was taken before it stays. */
   #accept(session: WorkSession, tasks: readonly RawTask[], batch: TaskBatchWriter): LtsError | undefined {
     const { credits, storeId } = session;
+    const now = this.#ports.clock.now();
     for (const task of tasks) {
       const { instance_id, attempt, partition, epoch } = task;
       const remembered = this.#epochs.raise(storeId, partition, epoch);
@@ -239,7 +240,7 @@ export class WorkerNode implements SessionHost {
       const known = this.attempts.byKey(key);
       if (known !== undefined) this.results.sendAgain(known);
       else if (this.#leaving) this.#finish(this.attempts.note(instance_id, attempt), 'ATTEMPT_OUTCOME_INTERRUPTED', 'the worker is shut down; the run had not begun');
-      else batch.add(this.attempts.accept(key, instance_id, attempt).handle, task);
+      else batch.add(this.attempts.accept(key, instance_id, attempt, now).handle, task);
     }
     return undefined;
   }
@@ -273,7 +274,8 @@ export class WorkerNode implements SessionHost {
       incarnation: this.#ports.hello.incarnation,
       outcome,
       message,
-      started_at: attempt.limit?.startedAt ?? 0,
+      // 0 says that it has certainly not begun.
+      started_at: attempt.limit?.startedAt ?? attempt.acceptedAt,
       ended_at: this.#ports.clock.now(),
     });
   }
