@@ -75,7 +75,7 @@ export class TrackerCore {
     this.#wallOffset = clock.now() - clock.monotonic();
     this.groups = new OwnedGroups(config.readyInMemory);
     const identity = { incarnation, pid: process.pid };
-    this.ownership = new Ownership(store, this.groups, identity, (partition) => this.view.ownerOf(partition), this.#ownershipEvents(), clock, log);
+    this.ownership = new Ownership(store, this.groups, identity, (partition) => this.#otherOwnerOf(partition), this.#ownershipEvents(), clock, log);
     this.#pipeline = new CommitPipeline(store, {
       epochOf: (partition) => this.ownership.epochOf(partition),
       onUnknown: (partitions, error) => this.ownership.reload(partitions, error),
@@ -178,6 +178,12 @@ export class TrackerCore {
       clusterStatus: () => this.clusterStatus(),
       trackers: () => this.view.assignment?.trackers ?? [],
     };
+  }
+
+  /** host:port of the owner by the map. The map may still name this tracker, which has lost or released the partition. */
+  #otherOwnerOf(partition: number): string {
+    const owner = this.view.ownerOf(partition);
+    return owner === this.#member?.address ? '' : owner;
   }
 
   #ownershipEvents(): { adopted(partition: number): void; dropped(partitions: readonly number[]): void; fenced(): void } {
