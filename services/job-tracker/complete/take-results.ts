@@ -55,8 +55,8 @@ export class ResultIntake {
     const partition = this.#groups.partitionOf(worker.group);
     if (!this.#groups.partitions.has(partition)) return settle('REFUSAL_REASON_LOADING');
     const execution = this.#groups.executions.get(id);
-    if (execution !== undefined && !isOf(execution, worker)) return settle('REFUSAL_REASON_UNKNOWN');
     if (execution === undefined || !isCurrent(execution, result)) return this.#late(partition, result, settle);
+    if (!isOf(execution, worker)) return settle('REFUSAL_REASON_UNKNOWN');
     if (execution.finishing) return settle('REFUSAL_REASON_LOADING');
     this.#settlement.finish(execution, endOf(result), { retryAt: result.retry_at, neverBegan: neverBegan(result) }, (applied, error) => {
       if (error !== undefined) settle(error.reason === 'NOT_OWNER' ? 'REFUSAL_REASON_NOT_OWNER' : 'REFUSAL_REASON_LOADING');
