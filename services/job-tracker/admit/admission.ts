@@ -27,6 +27,7 @@ export interface AdmissionSettings {
 
 /** Transitions that may wait for a commit before callers are told to come back. */
 const deepestPipeline = 50_000;
+const mostPipelineBytes = 64 * 1024 * 1024;
 const batchJobs = 1_000;
 
 /** Step 1: check, dedupe, one durable commit, then the answer. */
@@ -68,7 +69,8 @@ export class Admission {
     if (jobs.length === 0 || jobs.length > batchJobs) throw new LtsError('INVALID_ARGUMENT', `jobs has ${jobs.length} entries; send 1 to ${batchJobs}`);
     this.#ownership.requireAccepting();
     this.#disk.requireRoom();
-    if (this.#pipeline.depth > deepestPipeline) throw new LtsError('TOO_MANY_CALLS', `${this.#pipeline.depth} changes wait for the store; back off and send the same ids again`);
+    const { depth, bytes } = this.#pipeline;
+    if (depth > deepestPipeline || bytes > mostPipelineBytes) throw new LtsError('TOO_MANY_CALLS', `${depth} changes with ${bytes} bytes wait for the store; back off and send the same ids again`);
     return new Promise((resolve) => {
       const results: SubmitResult[] = Array.from({ length: jobs.length });
       let left = jobs.length;
@@ -117,13 +119,13 @@ export class Admission {
     let worker: Worker | undefined;
     let session: WorkerSession | undefined;
     if (partition !== undefined && admit.dueAt <= admit.createdAt) {
-      worker = this.#dispatcher.reserve(group, admit.type);
+      worker = this.#dispatcher.reserve(group, admit.type, admit.job.length);
       session = worker?.session;
       if (worker !== undefined) admit.start = { worker: worker.identity, fence: this.#groups.nextFence(partition) };
     }
     if (worker === undefined) group.admitting++;
     this.#pipeline.add(admit, (outcome, error) => {
-      if (session !== undefined) session.reserved--;
+      session?.unreserve(admit.job.length);
       if (worker === undefined) group.admitting--;
       if (error !== undefined) return settle(refusal(admit.id, error));
       const admitted = outcome as AdmitOutcome;

@@ -52,10 +52,10 @@ export class Dispatcher {
   }
 
   /** A worker for a job that is being admitted, when it can be handed out in the same commit. Its slot is reserved. */
-  reserve(group: GroupQueue, type: string): Worker | undefined {
+  reserve(group: GroupQueue, type: string, bytes: number): Worker | undefined {
     if (group.readyCount > 0 || group.admitting > 0 || this.#resting.has(group.name) || this.#stopped) return undefined;
     const worker = this.#workers.ofGroup(group.name).take(type);
-    if (worker?.session !== undefined) worker.session.reserved++;
+    worker?.session?.reserve(bytes);
     return worker;
   }
 
@@ -88,18 +88,20 @@ export class Dispatcher {
   #start(group: GroupQueue, row: ReadyRow, worker: Worker, session: WorkerSession): void {
     const partition = this.#groups.partitions.get(group.partition);
     if (partition === undefined) return;
-    session.reserved++;
+    const { job } = row;
+    const bytes = job?.length ?? group.largeJobBytes;
+    session.reserve(bytes);
     const attempt = row.attempts + 1;
     const fence = this.#groups.nextFence(partition);
     const at = this.#clock.now();
-    const { job } = row;
     this.#pipeline.add(
       { kind: 'start', partition: group.partition, seq: row.seq, attempt, fence, worker: worker.identity, at, wantJob: job === undefined },
       (outcome, error) => {
-        session.reserved--;
+        session.unreserve(bytes);
         if (error !== undefined) return this.#rest(group, row);
         const { started, job: stored } = outcome as StartOutcome;
         if (!started) return this.dispatch(group);
+        if (stored !== undefined) noteLargeJob(group, stored.length);
         group.readyCount--;
         this.#begin(group, worker, session, job ?? (stored as Buffer), {
           seq: row.seq,
@@ -122,6 +124,7 @@ export class Dispatcher {
           progressText: '',
         });
       },
+      job === undefined ? bytes : undefined,
     );
   }
 
@@ -154,15 +157,16 @@ export class Dispatcher {
     while (worker.resend.length > 0 && worker.credits > 0) {
       const execution = worker.resend.shift() as Execution;
       if (!worker.executions.has(execution) || execution.finishing) continue;
-      session.reserved++;
+      const bytes = this.#groups.groups.get(execution.nodeGroup)?.largeJobBytes ?? 0;
+      session.reserve(bytes);
       const { seq, attempt, partition } = execution;
       this.#pipeline.add({ kind: 'reassign', partition, seq, attempt, worker: worker.identity, at: this.#clock.now() }, (outcome, error) => {
-        session.reserved--;
+        session.unreserve(bytes);
         const { applied, job } = (outcome ?? { applied: false }) as ReassignOutcome;
         if (error !== undefined) worker.resend.push(execution);
         else if (applied && job !== undefined && worker.session === session) this.#send(session, execution, job);
         else if (applied) this.#workers.notSent(worker, execution);
-      });
+      }, bytes);
     }
   }
 
@@ -195,4 +199,9 @@ export class Dispatcher {
       },
     );
   }
+}
+
+/** Follows a rise at once and a fall slowly: what is held for jobs of unknown size rests on it. */
+function noteLargeJob(group: GroupQueue, bytes: number): void {
+  group.largeJobBytes = Math.max(bytes, group.largeJobBytes / 2);
 }

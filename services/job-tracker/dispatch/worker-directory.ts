@@ -156,6 +156,11 @@ export class WorkerDirectory {
     this.#events.slotsChanged(worker.group);
   }
 
+  /** The worker's stream has taken what it was full of. */
+  room(worker: Worker): void {
+    this.#events.slotsChanged(worker.group);
+  }
+
   /** Tells the worker to stop an attempt. */
   cancel(execution: Execution): void {
     const session = this.find(execution.worker)?.session;

@@ -17,28 +17,38 @@ export interface SessionStream {
   readonly writer: StreamWriter<RawWorkResponse>;
   /** Ends the stream; with an error the peer is told why. */
   end(error?: LtsError): void;
+  /** Tasks can be started again for the session: enough of them were written. */
+  room(): void;
 }
 
 /** A frame of tasks stays below this, the last task aside. */
 const frameBytes = 1024 * 1024;
+/** Nothing more is started for a session while so many bytes of tasks are on their way to its stream. */
+const mostHeldBytes = 16 * 1024 * 1024;
+/** What a task takes beside its job, about. */
+const taskBytes = 128;
 
 /**
  * One Work stream of a worker: its credits and what waits to be written. Credits die with it. What is queued is
- * bounded by the credits (tasks), by the worker's unsettled frames (acks) and by its attempts (cancels).
+ * bounded by the credits and by bytes (tasks), by the worker's unsettled frames (acks) and by its attempts (cancels).
  */
 export class WorkerSession {
   /** Cumulative, as the worker grants them. */
   granted = 0;
   /** Tasks that were written or wait to be. */
   sent = 0;
-  /** Starts on their way into the store for this session. */
-  reserved = 0;
   /** When the worker was last heard, monotonic milliseconds. */
   heardAt: number;
   /** How long its running thread has not answered, in milliseconds. */
   blockedMs = 0;
   closed = false;
   readonly #stream: SessionStream;
+  /** Starts on their way into the store for this session. */
+  #reserved = 0;
+  /** Bytes of tasks that wait to be written, and of those reserved. */
+  #heldBytes = 0;
+  /** There was no room: who waits for it is told. */
+  #wasFull = false;
   #tasks: RawTask[] = [];
   #acks: ResultsAck[] = [];
   #logAcks: number[] = [];
@@ -52,7 +62,19 @@ export class WorkerSession {
 
   /** Tasks that may still be started for this session. */
   get credits(): number {
-    return this.closed ? 0 : this.granted - this.sent - this.reserved;
+    return this.closed || this.#heldBytes >= mostHeldBytes ? 0 : this.granted - this.sent - this.#reserved;
+  }
+
+  /** A start goes into the store; `bytes`: the size of its job, or what it is likely to be. */
+  reserve(bytes: number): void {
+    this.#reserved++;
+    this.#hold(bytes + taskBytes);
+  }
+
+  /** The start is stored, or it is not; the same `bytes`. */
+  unreserve(bytes: number): void {
+    this.#reserved--;
+    this.#heldBytes -= bytes + taskBytes;
   }
 
   welcome(trackerId: string, graceMs: number, pingIntervalMs: number): void {
@@ -73,6 +95,7 @@ export class WorkerSession {
 
   task(task: RawTask): void {
     this.sent++;
+    this.#hold(task.job.length + taskBytes);
     this.#tasks.push(task);
   }
 
@@ -93,9 +116,12 @@ export class WorkerSession {
     const { writer } = this.#stream;
     while (!this.closed && writer.ready) {
       const frame = this.#nextFrame();
-      if (frame === undefined) return;
+      if (frame === undefined) break;
       writer.write(frame);
     }
+    if (!this.#wasFull || this.#heldBytes >= mostHeldBytes || this.closed) return;
+    this.#wasFull = false;
+    this.#stream.room();
   }
 
   end(error?: LtsError): void {
@@ -103,6 +129,11 @@ export class WorkerSession {
     this.closed = true;
     this.#stream.writer.close();
     this.#stream.end(error);
+  }
+
+  #hold(bytes: number): void {
+    this.#heldBytes += bytes;
+    if (this.#heldBytes >= mostHeldBytes) this.#wasFull = true;
   }
 
   /** Frames outside the queues are few and small: they are left out while the peer does not read. */
@@ -122,7 +153,8 @@ export class WorkerSession {
   #takeTasks(): RawTask[] {
     let bytes = 0;
     let count = 0;
-    while (count < this.#tasks.length && bytes < frameBytes) bytes += (this.#tasks[count++] as RawTask).job.length + 128;
+    while (count < this.#tasks.length && bytes < frameBytes) bytes += (this.#tasks[count++] as RawTask).job.length + taskBytes;
+    this.#heldBytes -= bytes;
     if (count < this.#tasks.length) return this.#tasks.splice(0, count);
     const all = this.#tasks;
     this.#tasks = [];

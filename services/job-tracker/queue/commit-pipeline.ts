@@ -7,6 +7,8 @@ export type Settle = (outcome: Outcome | undefined, error: LtsError | undefined)
 interface Pending {
   transition: Transition;
   settle: Settle;
+  /** What it brings into the store or out of it, in bytes. */
+  bytes: number;
 }
 
 /** What a pipeline needs to know of its owner. */
@@ -23,6 +25,8 @@ export interface PipelineOwner {
 
 const mostRows = 1_000;
 const mostBytes = 4 * 1024 * 1024;
+/** A transition without a job, about. */
+const smallBytes = 256;
 
 /**
  * The one way into the store: what arrives while a commit runs forms the next one, transitions of all partitions
@@ -32,6 +36,7 @@ export class CommitPipeline {
   readonly #store: QueueStore;
   readonly #owner: PipelineOwner;
   #queue: Pending[] = [];
+  #bytes = 0;
   #running = false;
   #scheduled = false;
   #idle: (() => void)[] = [];
@@ -46,8 +51,15 @@ export class CommitPipeline {
     return this.#queue.length;
   }
 
-  add(transition: Transition, settle: Settle): void {
-    this.#queue.push({ transition, settle });
+  /** Bytes that wait for a commit. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** `bytes`: what the outcome is likely to bring, when that is a job. */
+  add(transition: Transition, settle: Settle, bytes = transition.kind === 'admit' ? transition.job.length : smallBytes): void {
+    this.#queue.push({ transition, settle, bytes });
+    this.#bytes += bytes;
     this.#schedule();
   }
 
@@ -81,11 +93,12 @@ export class CommitPipeline {
   #next(): Pending[] {
     let bytes = 0;
     let count = 0;
-    for (const { transition } of this.#queue) {
-      bytes += transition.kind === 'admit' ? transition.job.length : 256;
-      if (count > 0 && (count >= mostRows || bytes > mostBytes)) break;
+    for (const pending of this.#queue) {
+      if (count > 0 && (count >= mostRows || bytes + pending.bytes > mostBytes)) break;
+      bytes += pending.bytes;
       count++;
     }
+    this.#bytes -= bytes;
     if (count === this.#queue.length) {
       const all = this.#queue;
       this.#queue = [];

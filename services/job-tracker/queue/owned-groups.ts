@@ -16,6 +16,8 @@ export interface GroupQueue {
   admitting: number;
   /** A read of ready rows is on its way. */
   refilling: boolean;
+  /** Likely size of a job that is not in memory because it is large. */
+  largeJobBytes: number;
 }
 
 /** A partition that this tracker owns and has loaded. */
@@ -36,6 +38,9 @@ export interface Execution extends Omit<ExecutingRow, 'taskId'> {
 
 /** Fences of one epoch are below this; epochs stay below 2^21, so that a fence is an exact number. */
 const fencesPerEpoch = 2 ** 32;
+
+/** Taken for the size of a large job before one was seen. */
+const unknownJobBytes = 256 * 1024;
 
 /** All that the owner keeps in memory of the partitions that it owns. */
 export class OwnedGroups {
@@ -99,6 +104,7 @@ export class OwnedGroups {
       executing: 0,
       admitting: 0,
       refilling: false,
+      largeJobBytes: unknownJobBytes,
     };
     this.groups.set(name, group);
     return group;

@@ -51,7 +51,10 @@ class WorkStream {
     this.#parts = parts;
     const writer = new StreamWriter<RawWorkResponse>(call, { onStall: (error) => this.#session.end(error), clock: parts.clock });
     const end = (error?: LtsError): void => (error === undefined ? void call.end() : failStream(call as never, error, parts.log));
-    this.#session = new WorkerSession({ writer, end }, parts.clock.monotonic());
+    const room = (): void => {
+      if (this.#worker !== undefined) parts.directory.room(this.#worker);
+    };
+    this.#session = new WorkerSession({ writer, end, room }, parts.clock.monotonic());
     call.on('data', (frame: WorkRequest__Output) => this.#guard(frame));
     // A half-close is no graceful leave: it also comes before a cancellation.
     call.on('end', () => this.#closed());
