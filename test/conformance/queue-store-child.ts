@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs';
 import { newId } from '../../shared/ids.js';
+import { CommitFailed } from '../../services/job-tracker/queue/queue-store.js';
 import { createSqliteStore } from '../../services/job-tracker/queue/stores/sqlite/sqlite-store.js';
 import { admit, finish, OpenStore, owner, start, t0 } from './queue-store-bench.js';
 
@@ -36,5 +37,11 @@ function say(acked: Acked): void {
   writeSync(1, `${JSON.stringify(acked)}\n`);
 }
 
+// Whoever started it has gone.
+process.stdin.resume().on('end', () => process.exit(2));
+
 const [mode, file = ''] = process.argv.slice(2);
-await (mode === 'hold' ? hold(file) : loop(file));
+await (mode === 'hold' ? hold(file) : loop(file)).catch((error: unknown) => {
+  if (error instanceof CommitFailed) process.exit(3);
+  throw error;
+});

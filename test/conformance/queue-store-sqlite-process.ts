@@ -13,7 +13,7 @@ export class StoreProcess {
 
   constructor(mode: 'loop' | 'hold', file: string, wrapper: readonly string[] = []) {
     const [command, ...args] = [...wrapper, process.execPath, entry, mode, file];
-    this.#child = spawn(command as string, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    this.#child = spawn(command as string, args, { stdio: ['pipe', 'pipe', 'inherit'], detached: true });
     this.#child.stdout?.on('data', (chunk: Buffer) => (this.#said += chunk.toString()));
   }
 
@@ -41,7 +41,8 @@ export class StoreProcess {
   async kill(): Promise<void> {
     if (this.ended) return;
     const exit = once(this.#child, 'exit');
-    this.#child.kill('SIGKILL');
+    // Its group: a wrapper would leave the store behind.
+    process.kill(-this.pid, 'SIGKILL');
     await exit;
   }
 }

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,6 +19,11 @@ function mounted(folder: string, mebibytes: number): boolean {
   } catch {
     return false;
   }
+}
+
+/** Whether system calls of a child can be made to fail. */
+function canInject(): boolean {
+  return spawnSync('strace', ['-qq', '-o', '/dev/null', 'true']).status === 0;
 }
 
 async function allInstances(store: QueueStore): Promise<InstanceRow[]> {
@@ -70,6 +75,14 @@ describe('processes on one SQLite file', () => {
       acked.push(...child.acked);
     }
     expect(await missing(acked)).toEqual({ lost: [], unfinished: [], unowed: [] });
+  });
+
+  it('one whose disk fails to sync acks nothing that is lost', async ({ skip }) => {
+    if (!canInject()) skip('strace is not here');
+    const child = spawned('loop', ['strace', '-f', '-qq', '-o', '/dev/null', '-e', 'trace=fsync,fdatasync', '-e', 'inject=fsync,fdatasync:error=EIO:when=40+40']);
+    await eventually(() => child.ended, { withinMs: 30_000, what: 'the child met the failing sync' });
+    expect(child.acked.length).toBeGreaterThan(2);
+    expect(await missing(child.acked)).toEqual({ lost: [], unfinished: [], unowed: [] });
   });
 
   it('a paused one that holds the lock is named, not robbed; when it is killed the next one goes on', async () => {

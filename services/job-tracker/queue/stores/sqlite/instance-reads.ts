@@ -2,6 +2,7 @@ import type { Database, Statement } from 'better-sqlite3';
 import { idFromBytes } from '../../../../../shared/ids.js';
 import type { AttemptRow, InstanceFilter, InstanceRow } from '../../status-queries.js';
 import { outcomeOf, stateCodes, stateOf } from './codes.js';
+import { page } from './page.js';
 
 /** Instances that one page of a list looks at. */
 const scanRows = 5_000;
@@ -123,8 +124,8 @@ export class InstanceReads {
     const from = this.#scanEnd.get(before, scanRows - 1);
     const states = JSON.stringify(filter.states.map((state) => stateCodes[state]));
     const { nodeGroup, taskId, limit } = filter;
-    const rows = this.#page.all({ from: from ?? 0, before, nodeGroup, taskId, states, limit }).map((row) => instanceRow(row));
-    return { rows, nextBefore: rows.length === limit ? rows.at(-1)?.seq : from };
+    const { rows, full } = page(this.#page.iterate({ from: from ?? 0, before, nodeGroup, taskId, states, limit }), limit, ({ message }) => message);
+    return { rows: rows.map((row) => instanceRow(row)), nextBefore: full ? rows.at(-1)?.seq : from };
   }
 
   attempts(id: string): AttemptRow[] {

@@ -4,6 +4,8 @@ import type { Writer } from './writer.js';
 
 /** Rows of one transaction of the lower lane: small, as a commit may have to wait for it. */
 const stepRows = 200;
+/** Settlements are cheaper than lines, and there is one for every result. */
+const stepSettlements = 500;
 const stepBytes = 256 * 1024;
 
 /** Work of the lower lane: every step is one small transaction; between two steps commits may run. */
@@ -42,16 +44,16 @@ function stepEnd(lines: readonly LogRow[], from: number): number {
 
 /** Settles what receivers made of results. */
 export function* settleFeedback(writer: Writer, settled: FeedbackSettlement): LowWork<void> {
-  for (let from = 0; from < settled.taken.length; from += stepRows) {
-    const step = settled.taken.slice(from, from + stepRows);
+  for (let from = 0; from < settled.taken.length; from += stepSettlements) {
+    const step = settled.taken.slice(from, from + stepSettlements);
     writer.transact(({ db }) => {
       const take = db.prepare(`DELETE FROM feedback WHERE (client_id, dead, owed) IN (${owedKeys})`);
       for (const id of step) take.run(id);
     });
     yield;
   }
-  for (let from = 0; from < settled.failed.length; from += stepRows) {
-    const step = settled.failed.slice(from, from + stepRows);
+  for (let from = 0; from < settled.failed.length; from += stepSettlements) {
+    const step = settled.failed.slice(from, from + stepSettlements);
     writer.transact(({ db }) => {
       const fail = db.prepare(
         `UPDATE feedback SET deliveries = deliveries + 1, last_error = ?, next_at = ?, dead = ? WHERE (client_id, dead, owed) IN (${owedKeys})`,

@@ -1,6 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { HeldEpoch, LogRow, ReadyKey } from '../../queue-store.js';
 import { levelOf } from './codes.js';
+import { page } from './page.js';
 
 interface LogData extends Omit<LogRow, 'level' | 'truncated' | 'id'> {
   line: number;
@@ -29,9 +30,9 @@ export class QueueReads {
   }
 
   logs(id: string, attempt: number, afterLine: number, limit: number): { rows: LogRow[]; nextAfter: number | undefined } {
-    const found = this.#logs.all(id, afterLine, { attempt }, limit);
+    const { rows: found, full } = page(this.#logs.iterate(id, afterLine, { attempt }, limit), limit, ({ text }) => text);
     const rows = found.map(({ line: _line, ...row }) => ({ ...row, id, level: levelOf(row.level), truncated: row.truncated === 1 }));
-    return { rows, nextAfter: found.length === limit ? found.at(-1)?.line : undefined };
+    return { rows, nextAfter: full ? found.at(-1)?.line : undefined };
   }
 
   countBefore(nodeGroup: string, key: ReadyKey, most: number): number {

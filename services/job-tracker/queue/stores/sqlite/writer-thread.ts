@@ -1,4 +1,5 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { systemClock } from '../../../../../shared/time/clock.js';
 import type { FeedbackSettlement, HeldEpoch, LogRow, OwnerIdentity, ReadyKey, ReadyRow } from '../../queue-store.js';
 import { packOutcomes, type PackedBatch, unpackBatch } from './batch-codec.js';
 import { appendLogs, type LowWork, resendFeedback, settleFeedback } from './low-lane.js';
@@ -7,6 +8,9 @@ import { answer, servedBy } from './serve-calls.js';
 import type { CallMessage } from './store-thread.js';
 import { JobPacker } from './packed-jobs.js';
 import { Writer, type WriterOptions } from './writer.js';
+
+/** So long without a call counts as idle. */
+const idleMs = 50;
 
 const port = parentPort as MessagePort;
 const writer = new Writer(workerData as WriterOptions, (notice) => port.postMessage({ notice }));
@@ -59,11 +63,10 @@ export type WriterCalls = typeof served & Results<typeof lower>;
 const lane: { call: number; work: LowWork<unknown> }[] = [];
 let stepping = false;
 
-/** One step of the lower lane, or a checkpoint, per turn of the loop: calls that arrive come between. */
+/** One step of the lower lane per turn of the loop: calls that arrive come between. */
 function turn(): void {
   if (lane.length === 0) {
     stepping = false;
-    writer.checkpoint(true);
     return;
   }
   setImmediate(turn);
@@ -92,17 +95,34 @@ function wake(): void {
   setImmediate(turn);
 }
 
+let calls = 0;
+let watching = false;
+
+/** When no call has come for a while, the log is moved into the file: it costs nobody a wait. */
+function watchIdle(): void {
+  if (watching) return;
+  watching = true;
+  const seen = calls;
+  systemClock.after(idleMs, () => {
+    watching = false;
+    if (calls === seen) writer.checkpoint(true);
+    else watchIdle();
+  });
+}
+
 function transferOf(value: unknown): ArrayBuffer[] {
   const packed = value as Partial<PackedReady> | undefined;
   return packed?.jobs === undefined ? [] : [packed.jobs.buffer];
 }
 
 port.on('message', (message: CallMessage) => {
+  calls++;
   if (message.name in lower) {
     lane.push({ call: message.call, work: servedBy(lower, message)() as LowWork<unknown> });
+    wake();
   } else {
     answer(port, message.call, servedBy(served, message), transferOf);
     if (message.name === 'commit') writer.checkpoint(false);
   }
-  if (message.name !== 'close') wake();
+  if (message.name !== 'close') watchIdle();
 });
