@@ -7,6 +7,9 @@ import type { Receiver } from './receiver.js';
 
 /** Rows of one group that are read ahead. */
 const readAhead = 500;
+/** A frame has so many rows at most, and ends with the row that takes its messages beyond so many bytes. */
+const frameRows = 100;
+const frameBytes = 1024 * 1024;
 /** What is not acked for so long counts as failed and is sent again. */
 const ackWithinMs = 30_000;
 /** After so many failures a result goes to the dead list. */
@@ -161,20 +164,25 @@ export class FeedbackDelivery {
   }
 
   #deliver(name: string, group: Group): void {
-    for (const receiver of group.receivers) {
-      if (!receiver.ready()) continue;
-      const rows: FeedbackRow[] = [];
-      while (receiver.inFlight.size < receiver.maxInFlight && rows.length < 100) {
-        const row = group.waiting.shift();
-        if (row === undefined) break;
-        if (group.inFlight.has(row.id) || group.settling.has(row.id)) continue;
-        group.inFlight.set(row.id, { row, receiver, until: this.#clock.monotonic() + ackWithinMs });
-        receiver.inFlight.add(row.id);
-        rows.push(row);
-      }
-      if (rows.length > 0) receiver.send(rows);
-    }
+    for (const receiver of group.receivers) while (receiver.ready() && this.#send(group, receiver));
     if (group.waiting.length === 0) this.#read(name, group);
+  }
+
+  /** One frame to the receiver; false when there is nothing for it, or it has enough. */
+  #send(group: Group, receiver: Receiver): boolean {
+    const rows: FeedbackRow[] = [];
+    let bytes = 0;
+    while (receiver.inFlight.size < receiver.maxInFlight && rows.length < frameRows && bytes < frameBytes) {
+      const row = group.waiting.shift();
+      if (row === undefined) break;
+      if (group.inFlight.has(row.id) || group.settling.has(row.id)) continue;
+      group.inFlight.set(row.id, { row, receiver, until: this.#clock.monotonic() + ackWithinMs });
+      receiver.inFlight.add(row.id);
+      rows.push(row);
+      bytes += Buffer.byteLength(row.message);
+    }
+    if (rows.length > 0) receiver.send(rows);
+    return rows.length > 0;
   }
 
   #read(name: string, group: Group): void {

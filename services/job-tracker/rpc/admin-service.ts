@@ -22,6 +22,7 @@ import type { OwnedGroups } from '../queue/owned-groups.js';
 import type { QueueStore } from '../queue/queue-store.js';
 import type { InstanceRow, InstanceTarget } from '../queue/status-queries.js';
 import { toJobResult } from './feedback-service.js';
+import { fitText, textLimit } from './fit-texts.js';
 import { listNodes } from './node-list.js';
 import { toAttempt, toInstance, toLogLine, toQueue } from './status-views.js';
 
@@ -59,7 +60,9 @@ export function adminService(handlers: Handlers, parts: AdminParts): Record<stri
     }),
     ListAttempts: unary(async ({ instance_id }: ListAttemptsRequest__Output) => {
       const { id } = await find({ instance_id, task_id: '', node_group: '' });
-      return { attempts: (await store.listAttempts(id)).map(toAttempt) };
+      const rows = await store.listAttempts(id);
+      const most = textLimit(2 * rows.length);
+      return { attempts: rows.map((row) => toAttempt(row, most)) };
     }),
     ListLogs: unary(async (request: ListLogsRequest__Output) => {
       if (request.attempt < 0) throw new LtsError('INVALID_ARGUMENT', `attempt is ${request.attempt}; use its number, or 0 for all`);
@@ -85,7 +88,8 @@ export function adminService(handlers: Handlers, parts: AdminParts): Record<stri
     ListFeedback: unary(async (request: ListFeedbackRequest__Output) => {
       ownership.requireAccepting();
       const rows = await store.listFeedback(request.submit_node_group, request.dead_only, pageSize(request.page_size, 100, 1_000));
-      return { entries: rows.map((row) => ({ result: toJobResult(row), dead: row.dead, next_at: row.nextAt, last_error: row.lastError })) };
+      const most = textLimit(rows.length);
+      return { entries: rows.map((row) => ({ result: toJobResult({ ...row, message: fitText(row.message, most) }), dead: row.dead, next_at: row.nextAt, last_error: row.lastError })) };
     }),
     ResendFeedback: unary(async ({ feedback_ids, submit_node_group }: ResendFeedbackRequest__Output) => {
       ownership.requireAccepting();

@@ -8,6 +8,7 @@ import type { AttemptOutcome } from '../queue/instance-state.js';
 import type { OwnedGroups } from '../queue/owned-groups.js';
 import type { LogRow } from '../queue/queue-store.js';
 import type { AttemptRow, InstanceRow } from '../queue/status-queries.js';
+import { fitText } from './fit-texts.js';
 
 /** A stored instance in the words of the contract; progress is only known to the owner's memory. */
 export function toInstance(row: InstanceRow, groups: OwnedGroups): Instance {
@@ -33,7 +34,9 @@ function toOutcome(outcome: AttemptOutcome | undefined): NonNullable<Attempt['ou
   return outcome === undefined ? 'ATTEMPT_OUTCOME_UNSPECIFIED' : `ATTEMPT_OUTCOME_${outcome}`;
 }
 
-export function toAttempt(row: AttemptRow): Attempt {
+/** @param mostBytes longer messages are cut */
+export function toAttempt(row: AttemptRow, mostBytes: number): Attempt {
+  const message = fitText(row.message, mostBytes);
   return {
     attempt: row.attempt,
     task_tracker: row.worker,
@@ -42,10 +45,10 @@ export function toAttempt(row: AttemptRow): Attempt {
     started_at: row.startedAt,
     ended_at: row.endedAt,
     outcome: toOutcome(row.outcome),
-    message: row.message,
-    truncated: row.truncated,
+    message,
+    truncated: row.truncated || message !== row.message,
     late_outcome: toOutcome(row.lateOutcome),
-    late_message: row.lateMessage,
+    late_message: fitText(row.lateMessage, mostBytes),
     fencing_token: row.fence,
   };
 }
