@@ -65,7 +65,7 @@ export class Admin {
 }
 
 function soon(): { deadline: number } {
-  return { deadline: Date.now() + 2_000 };
+  return { deadline: Date.now() + 5_000 };
 }
 
 function ask<Res>(send: (done: Answer<Res>) => unknown, what: string): Promise<Res> {

@@ -1,3 +1,5 @@
+import type { Attempt__Output } from '../../shared/grpc/generated/lts/v1/Attempt.js';
+import type { Instance__Output } from '../../shared/grpc/generated/lts/v1/Instance.js';
 import { ZooKeeperRegistry } from '../../shared/registry/registries/zookeeper/zookeeper-registry.js';
 import { silentLogger } from '../../shared/log/logger.js';
 import { checkHistory, type Violation } from '../checker/check-history.js';
@@ -37,19 +39,25 @@ async function quiet(admin: Admin, withinMs: number): Promise<void> {
   });
 }
 
-async function recordStored({ history }: Cluster, admin: Admin): Promise<void> {
+/** Every instance with its attempts. */
+export async function readStore(admin: Admin): Promise<{ instance: Instance__Output; attempts: Attempt__Output[] }[]> {
   const instances = await admin.instances();
+  const all: { instance: Instance__Output; attempts: Attempt__Output[] }[] = [];
   for (let at = 0; at < instances.length; at += readAtOnce) {
     const some = instances.slice(at, at + readAtOnce);
-    const attempts = await Promise.all(some.map(({ instance_id: id }) => admin.attempts(id)));
-    for (const [i, { instance_id: id, state }] of some.entries()) {
-      record(history, 'stored', {
-        kind: 'stored',
-        id,
-        state: state.replace('INSTANCE_STATE_', ''),
-        attempts: (attempts[i] ?? []).map(({ attempt, fencing_token: fence, outcome }) => ({ attempt, fence, outcome: outcome.replace('ATTEMPT_OUTCOME_', '') })),
-      });
-    }
+    all.push(...(await Promise.all(some.map(async (instance) => ({ instance, attempts: await admin.attempts(instance.instance_id) })))));
+  }
+  return all;
+}
+
+async function recordStored({ history }: Cluster, admin: Admin): Promise<void> {
+  for (const { instance, attempts } of await readStore(admin)) {
+    record(history, 'stored', {
+      kind: 'stored',
+      id: instance.instance_id,
+      state: instance.state.replace('INSTANCE_STATE_', ''),
+      attempts: attempts.map(({ attempt, fencing_token: fence, outcome }) => ({ attempt, fence, outcome: outcome.replace('ATTEMPT_OUTCOME_', '') })),
+    });
   }
 }
 

@@ -14,7 +14,7 @@ describe('a job kills every worker it meets', () => {
     await cluster.stop();
   });
 
-  it('it ends LOST after max_lost attempts, and the other jobs survive', async () => {
+  it('ends LOST after max_lost attempts, and the other jobs survive', async () => {
     cluster = await Cluster.start({ graceMs: 1_000 });
     const { admin } = cluster.tracker('a');
     const workers = new Map<string, ServiceProcess>();

@@ -1,5 +1,4 @@
-import { openSync, writeSync } from 'node:fs';
-import { existsSync } from 'node:fs';
+import { existsSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { DoNotRetry, RetryLater, type RunnerContext, type Runners } from '../../services/task-tracker/index.js';
 import { systemClock } from '../../shared/time/clock.js';
@@ -19,7 +18,10 @@ function witness(kind: 'start' | 'end', { job, instanceId, attempt, fencingToken
   writeSync(file, `${JSON.stringify(line)}\n`);
 }
 
-/** Starts and ends of a run that can end; an end is written for every run that this process survives. */
+/**
+ * Starts and ends of a run that can end; an end is written for every run that this process survives. The message is at
+ * least as long as ext_params.message_length says.
+ */
 function witnessed(run: (context: RunnerContext) => Promise<void> | void) {
   return async (context: RunnerContext): Promise<string> => {
     witness('start', context);
@@ -28,7 +30,7 @@ function witnessed(run: (context: RunnerContext) => Promise<void> | void) {
     } finally {
       witness('end', context);
     }
-    return `attempt ${context.attempt} on ${process.pid}`;
+    return `attempt ${context.attempt} on ${process.pid}`.padEnd(Number(context.job.extParams['message_length'] ?? 0), '.');
   };
 }
 
