@@ -260,7 +260,7 @@ export type AdmitOutcome =
   | { kind: 'admit'; result: 'accepted'; seq: number; placement: Placement }
   | { kind: 'admit'; result: 'replaced'; seq: number; placement: Placement; existingId: string; existingSeq: number; existingPlacement: Placement }
   | { kind: 'admit'; result: 'duplicate'; existingId: string }
-  /** The same id was sent before with the same content: its first answer. */
+  /** The same id was sent before with the same content: its first answer. existingId is empty when that was accepted. */
   | { kind: 'admit'; result: 'again'; first: 'accepted' | 'replaced' | 'duplicate'; existingId: string }
   /** The same id was sent before with other content. */
   | { kind: 'admit'; result: 'conflict' }
@@ -297,7 +297,7 @@ export interface CancelOutcome {
   cancelled: { id: string; seq: number; placement: Exclude<Placement, 'started'>; owedTo?: string | undefined }[];
   /** These run; the worker has to be told. */
   cancelling: { id: string; seq: number; attempt: number }[];
-  /** These had ended. */
+  /** These had ended. Only for a cancel by id: ended instances are not kept by task. */
   ended: string[];
   /** What the cancel made ready: the next one of the same task. */
   ready?: NewlyReady | undefined;

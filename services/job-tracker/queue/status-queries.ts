@@ -9,9 +9,9 @@ export interface StatusQueries {
   listInstances(filter: InstanceFilter): Promise<{ rows: InstanceRow[]; nextBefore: number | undefined }>;
   /** Ended attempts and the running one, oldest first. */
   listAttempts(id: string): Promise<AttemptRow[]>;
-  /** Oldest first, after a line number. */
+  /** Oldest first, after a line number; of all attempts when it is 0. */
   listLogs(id: string, attempt: number, afterLine: number, limit: number): Promise<{ rows: LogRow[]; nextAfter: number | undefined }>;
-  /** Owed results, dead ones first, then oldest first. */
+  /** Owed results, dead ones first, then oldest first; of all groups when the name is empty. */
   listFeedback(submitNodeGroup: string, deadOnly: boolean, limit: number): Promise<FeedbackRow[]>;
   /** How many results are owed, and how many of them are dead, per JobClient group. */
   countFeedback(): Promise<{ submitNodeGroup: string; owed: number; dead: number }[]>;
@@ -22,7 +22,7 @@ export interface StatusQueries {
 /** Which instance. */
 export type InstanceTarget = { id: string } | { taskId: string; nodeGroup: string };
 
-/** Which instances. */
+/** Which instances. Empty texts and an empty list stand for all. */
 export interface InstanceFilter {
   nodeGroup: string;
   taskId: string;

@@ -39,7 +39,7 @@ export class Checkpoints {
     this.#notBefore = after.busy === 1 || after.checkpointed < after.log ? log + busyPages : 0;
   }
 
-  /** At close: all into the file, and the log emptied. */
+  /** At open and close: all into the file, and the log emptied, unless others use it. */
   finish(): void {
     this.#pragma('TRUNCATE');
   }

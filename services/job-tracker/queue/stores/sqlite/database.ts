@@ -40,7 +40,7 @@ export function openForWriting(wanted: Wanted, locks: LockWait): { db: Database.
     const version = locks.run(() => refuseForeign(opened, file));
     locks.run(() => setPragmas(opened, file));
     if (version > 0) refuseDamaged(opened, file);
-    locks.run(() => opened.exec('BEGIN IMMEDIATE'));
+    locks.run(() => opened.exec('BEGIN IMMEDIATE'), opened);
     migrate(opened, file);
     const identity = identify(opened, wanted);
     opened.exec('COMMIT');

@@ -1,3 +1,19 @@
+/**
+ * The queues in one SQLite file (WAL). This side only packs, sends and waits; two threads of their own do the work.
+ *
+ *   caller ──packed batch──▶ writer thread ──BEGIN IMMEDIATE … COMMIT (synced)──▶ queue.db
+ *     ▲  └──────────────────▶ reader thread ──short read-only queries───────────▶   │
+ *     └──outcomes, in order of the calls──┘
+ *
+ * Writer: commits, take-overs and reads of the owner run one after the other as they arrive. The lower lane (logs,
+ * settlements, purge) runs one small transaction between two of them. The log is moved into the file by explicit
+ * checkpoints after commits and in idle moments, never inside a commit.
+ *
+ * Failure: what failed before its COMMIT is rolled back for certain. An I/O error in COMMIT, a passed deadline and a
+ * dead thread leave the outcome unknown. After an I/O error the file is opened anew and verified; a second one in a
+ * row, or damage, fails the store until the process is restarted. A lock of another process is awaited, its holder is
+ * named, and nothing is stolen, copied or deleted. A full disk refuses the commit whole and harms nothing.
+ */
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { LtsError } from '../../../../../shared/errors/lts-error.js';

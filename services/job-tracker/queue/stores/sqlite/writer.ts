@@ -103,10 +103,10 @@ export class Writer {
   transact<T>(work: (state: WriterState) => T): T {
     const { state } = this.#opened();
     const { db } = state;
-    this.#locks.run(() => db.exec('BEGIN IMMEDIATE'), db);
-    this.#faults.begin();
     let committing = false;
     try {
+      this.#locks.run(() => db.exec('BEGIN IMMEDIATE'), db);
+      this.#faults.begin();
       const result = work(state);
       this.#faults.reach('work');
       this.#faults.reach('before-commit');
@@ -132,6 +132,7 @@ export class Writer {
     }
   }
 
+  /** Leaves one file with an empty log. */
   close(): void {
     if (this.#open === undefined) return;
     const { state, checkpoints } = this.#open;
@@ -146,7 +147,10 @@ export class Writer {
   #connect(): Opened {
     const { db, identity } = openForWriting(this.#options, this.#locks);
     const state: WriterState = { db, sql: prepareWriterSql(db), names: new Names(db), facts: new FactsCache(), lastSeq: 0, lastOwed: 0 };
-    return { state, identity, reads: new OwnerReads(state), checkpoints: new Checkpoints(db) };
+    const checkpoints = new Checkpoints(db);
+    // What an earlier process, or a failed sync, left in the log may be in memory only: new commits must not stand on it.
+    checkpoints.finish();
+    return { state, identity, reads: new OwnerReads(state), checkpoints };
   }
 
   #opened(): Opened {
