@@ -1,6 +1,9 @@
 import { LtsError } from '../../../shared/errors/lts-error.js';
 import type { AttemptOutcome, FinalState } from './instance-state.js';
+import type { FeedbackRow, FeedbackSettlement, LogRow } from './lower-lane.js';
 import type { StatusQueries } from './status-queries.js';
+
+export type { FeedbackRow, FeedbackSettlement, LogRow } from './lower-lane.js';
 
 /**
  * The port to the durable queues. One conformance suite runs on every adapter.
@@ -314,41 +317,6 @@ export interface LateOutcome {
   kind: 'late';
   /** Whether the attempt is known at all. */
   known: boolean;
-}
-
-/** A line that a runner wrote. */
-export interface LogRow {
-  id: string;
-  attempt: number;
-  at: number;
-  level: 'DEBUG' | 'INFO' | 'WARN' | 'ERROR';
-  text: string;
-  truncated: boolean;
-}
-
-/** A result that is owed to a JobClient group. */
-export interface FeedbackRow {
-  /** Order in which results became owed (not the arrival of the instance). */
-  seq: number;
-  id: string;
-  taskId: string;
-  nodeGroup: string;
-  submitNodeGroup: string;
-  state: FinalState;
-  outcome: AttemptOutcome | undefined;
-  message: string;
-  attempt: number;
-  endedAt: number;
-  deliveries: number;
-  dead: boolean;
-  nextAt: number;
-  lastError: string;
-}
-
-/** What receivers made of results. */
-export interface FeedbackSettlement {
-  taken: string[];
-  failed: { id: string; message: string; nextAt: number; dead: boolean }[];
 }
 
 /** How the store is. */

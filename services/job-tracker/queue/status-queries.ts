@@ -1,5 +1,5 @@
 import type { AttemptOutcome, InstanceState } from './instance-state.js';
-import type { FeedbackRow, LogRow } from './queue-store.js';
+import type { FeedbackRow, LogRow } from './lower-lane.js';
 
 /** Reads for people. They run beside the commits, on a snapshot of their own, and never delay them. */
 export interface StatusQueries {
