@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { AttemptOutcome } from '../queue/instance-state.js';
+import { type AttemptOutcome, mayFollow } from '../queue/instance-state.js';
 import type { RunPolicy } from '../queue/queue-store.js';
 import { decide, type EndHints, type FinishedRun } from './decide.js';
 
@@ -30,6 +30,19 @@ const cases: [string, FinishedRun, AttemptOutcome, EndHints, ReturnType<typeof d
 describe('decide', () => {
   it.each(cases)('%s', (_name, finished, outcome, hints, expected) => {
     expect(decide(finished, outcome, hints, now)).toEqual(expected);
+  });
+
+  it('only goes where the state machine allows', () => {
+    const outcomes: AttemptOutcome[] = ['SUCCESS', 'FAILED', 'LATER', 'EXCEPTION', 'CANCELLED', 'LOST', 'INTERRUPTED'];
+    for (const outcome of outcomes) {
+      for (const cancelling of [false, true]) {
+        for (const more of [{}, { maxRetryTimes: 0 }, { maxLost: 1 }, { failOnLoss: true }]) {
+          const next = decide(run({ cancelling, policy: { ...policy, ...more } }), outcome, {}, now);
+          const to = 'state' in next ? next.state : next.dueAt > now ? 'WAITING' : 'READY';
+          expect(mayFollow(cancelling ? 'CANCELLING' : 'EXECUTING', to), `${outcome} of a ${cancelling ? 'cancelled' : 'running'} one to ${to}`).toBe(true);
+        }
+      }
+    }
   });
 
   it('follows the law of the job', () => {

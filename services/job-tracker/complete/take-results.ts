@@ -36,14 +36,16 @@ export class ResultIntake {
 
   take(worker: Worker, session: WorkerSession, frame: Results__Output): void {
     const refusals: ResultRefusal[] = [];
-    let left = frame.results.length;
+    const count = frame.results.length;
+    let left = count;
+    session.received(count);
     const settle = (result: TaskResult__Output, reason?: ResultRefusal['reason']): void => {
       if (reason !== undefined) refusals.push({ instance_id: result.instance_id, attempt: result.attempt, reason });
       if (--left > 0) return;
-      session.ack({ sequence: frame.sequence, refusals });
+      session.ack({ sequence: frame.sequence, refusals }, count);
       this.#touched(session);
     };
-    if (left === 0) session.ack({ sequence: frame.sequence, refusals });
+    if (left === 0) session.ack({ sequence: frame.sequence, refusals }, count);
     for (const result of frame.results) this.#takeOne(worker, result, (reason) => settle(result, reason));
     this.#touched(session);
     // Nothing of the frame waits for the store: no commit will come that writes the ack.

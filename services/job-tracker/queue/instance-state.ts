@@ -21,8 +21,8 @@ export type AttemptOutcome = 'SUCCESS' | 'FAILED' | 'LATER' | 'EXCEPTION' | 'CAN
 const followers: Record<InstanceState, readonly InstanceState[]> = {
   WAITING: ['READY', 'CANCELLED', 'REPLACED'],
   READY: ['EXECUTING', 'CANCELLED', 'REPLACED'],
-  EXECUTING: ['CANCELLING', 'WAITING', 'READY', 'SUCCEEDED', 'FAILED', 'CANCELLED', 'LOST'],
-  CANCELLING: ['SUCCEEDED', 'FAILED', 'CANCELLED', 'LOST'],
+  EXECUTING: ['CANCELLING', 'WAITING', 'READY', 'SUCCEEDED', 'FAILED', 'LOST'],
+  CANCELLING: ['SUCCEEDED', 'FAILED', 'CANCELLED'],
   SUCCEEDED: [],
   FAILED: [],
   CANCELLED: [],
@@ -33,9 +33,4 @@ const followers: Record<InstanceState, readonly InstanceState[]> = {
 /** Whether an instance in `from` may become `to`. */
 export function mayFollow(from: InstanceState, to: InstanceState): boolean {
   return followers[from].includes(to);
-}
-
-/** Whether the state never changes any more. */
-export function isFinal(state: InstanceState): state is FinalState {
-  return followers[state].length === 0;
 }
