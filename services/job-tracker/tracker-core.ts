@@ -1,4 +1,4 @@
-import { LtsError } from '../../shared/errors/lts-error.js';
+import { LtsError, toLtsError } from '../../shared/errors/lts-error.js';
 import type { GetClusterResponse } from '../../shared/grpc/generated/lts/v1/GetClusterResponse.js';
 import type { Logger } from '../../shared/log/logger.js';
 import { isGood, type Member, type Registry } from '../../shared/registry/registry.js';
@@ -16,6 +16,7 @@ import { WorkerDirectory } from './dispatch/worker-directory.js';
 import { FeedbackDelivery } from './feedback/feedback-delivery.js';
 import { ClusterView } from './lead/cluster-view.js';
 import { Lead } from './lead/lead.js';
+import { agreeOnStore } from './lead/store-identity.js';
 import { Ownership } from './lead/ownership.js';
 import { CommitPipeline } from './queue/commit-pipeline.js';
 import { OwnedGroups } from './queue/owned-groups.js';
@@ -113,7 +114,11 @@ export class TrackerCore {
     this.#member = member;
     this.ownership.standAs(member.nodeId);
     this.#lead = new Lead(registry, { assigned: (partitions) => this.ownership.assign(partitions) }, { member, partitions: config.partitions }, this.view, clock, log);
-    this.#lead.start();
+    const lead = this.#lead;
+    agreeOnStore(registry, () => this.ownership.identify(), clock, log).then(
+      () => this.#stopped || lead.start(),
+      (error: unknown) => this.#parts.onFailed(toLtsError(error)),
+    );
     const heartbeat = new Heartbeat(this.directory, config.pingInterval, clock);
     this.#every(config.pingInterval, () => heartbeat.beat());
     this.#every(tickMs, () => this.#tick());

@@ -73,6 +73,12 @@ export class Ownership {
     }
   }
 
+  /** Identity of the store, opening it when it was not; "" while it cannot be opened. */
+  async identify(): Promise<string> {
+    if (this.#opened === undefined) await this.open();
+    return this.storeId;
+  }
+
   /** The name under which partitions are taken. */
   standAs(nodeId: string): void {
     this.#identity = { ...this.#identity, nodeId };
