@@ -115,6 +115,7 @@ export class TrackerCore {
     this.ownership.standAs(member.nodeId);
     this.#lead = new Lead(registry, { assigned: (partitions) => this.ownership.assign(partitions) }, { member, partitions: config.partitions }, this.view, clock, log);
     const lead = this.#lead;
+    registry.onState(() => this.#judgeMap());
     agreeOnStore(registry, () => this.ownership.identify(), clock, log).then(
       () => this.#stopped || lead.start(),
       (error: unknown) => this.#parts.onFailed(toLtsError(error)),
@@ -241,7 +242,12 @@ export class TrackerCore {
     this.#checking = false;
   }
 
+  #judgeMap(): void {
+    this.view.judge(isGood(this.#parts.registry.state), this.groups.partitions.size > 0);
+  }
+
   #told(): void {
+    this.#judgeMap();
     for (const listener of this.#servingListeners) listener(this.ownership.serving);
   }
 

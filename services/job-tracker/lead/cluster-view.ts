@@ -5,12 +5,26 @@ import type { Assignment } from './assign.js';
 export class ClusterView {
   #assignment: Assignment | undefined;
   #version = 0;
+  #stale = false;
   readonly #listeners = new Set<() => void>();
 
   /** Takes an assignment with the version of its document. */
   update(assignment: Assignment, version: number): void {
     this.#assignment = assignment;
     this.#version = version;
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** Whether the map may be out of date without this tracker noticing: it is not shown to others then. */
+  get stale(): boolean {
+    return this.#stale;
+  }
+
+  /** Whoever neither hears the registry nor owns anything does not know who does. */
+  judge(hearsRegistry: boolean, ownsAny: boolean): void {
+    const stale = this.#version > 0 && !hearsRegistry && !ownsAny;
+    if (stale === this.#stale) return;
+    this.#stale = stale;
     for (const listener of this.#listeners) listener();
   }
 
@@ -34,7 +48,7 @@ export class ClusterView {
     };
   }
 
-  /** Calls at each newer map until the returned function is called. */
+  /** Calls at each newer map and each change of `stale` until the returned function is called. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
