@@ -6,6 +6,7 @@ import { record } from '../checker/history.js';
 import { eventually } from '../kit/eventually.js';
 import { freePort } from '../kit/ports.js';
 import { ServiceProcess } from '../kit/service-process.js';
+import { TcpProxy } from '../kit/tcp-proxy.js';
 import { ZooKeeperServer } from '../kit/zookeeper.js';
 import { Admin } from './admin.js';
 import { Witness } from './witness.js';
@@ -20,6 +21,8 @@ export interface ClusterOptions {
   graceMs?: number;
   /** Folder of the store. Default: one in the folder of the cluster. */
   dataDir?: string;
+  /** Every tracker reaches ZooKeeper through a proxy of its own: see Cluster.proxies. Default false. */
+  proxies?: boolean;
   /** More arguments of each tracker. */
   trackerArgs?: readonly string[];
 }
@@ -84,6 +87,8 @@ export class Cluster {
   readonly witness: Witness;
   readonly zookeeper: ZooKeeperServer | undefined;
   readonly trackers: Tracker[] = [];
+  /** Between a tracker and ZooKeeper, by the tracker's name. */
+  readonly proxies = new Map<string, TcpProxy>();
   readonly workers: ServiceProcess[] = [];
 
   private constructor(folder: string, zookeeper: ZooKeeperServer | undefined) {
@@ -99,11 +104,11 @@ export class Cluster {
     const { trackers = 1, zookeeper = trackers > 1, graceMs = 15_000, trackerArgs = [] } = options;
     const folder = mkdtempSync(join(tmpdir(), 'lts-cluster-'));
     const cluster = new Cluster(folder, zookeeper ? await ZooKeeperServer.start({ tickMs: 500 }) : undefined);
-    const registry = cluster.zookeeper === undefined ? [] : ['--zookeeper', cluster.zookeeper.connect, '--session-timeout', `${sessionMs}ms`];
-    const args = ['--data-dir', options.dataDir ?? join(folder, 'store'), '--grace', `${graceMs}ms`, '--ping-interval', '200ms', ...registry, ...trackerArgs];
+    const args = ['--data-dir', options.dataDir ?? join(folder, 'store'), '--grace', `${graceMs}ms`, '--ping-interval', '200ms', ...trackerArgs];
     try {
       for (const name of ['a', 'b', 'c'].slice(0, trackers)) {
-        const tracker = new Tracker(name, `127.0.0.1:${await freePort()}`, args);
+        const registry = await cluster.#registryArgs(name, options.proxies ?? false);
+        const tracker = new Tracker(name, `127.0.0.1:${await freePort()}`, [...args, ...registry]);
         cluster.trackers.push(tracker);
         await tracker.start();
         if (name === 'a') await tracker.owns();
@@ -114,6 +119,12 @@ export class Cluster {
       throw error;
     }
     return cluster;
+  }
+
+  async #registryArgs(name: string, proxied: boolean): Promise<string[]> {
+    if (this.zookeeper === undefined) return [];
+    if (proxied) this.proxies.set(name, await TcpProxy.start(this.zookeeper.port));
+    return ['--zookeeper', this.proxies.get(name)?.connect ?? this.zookeeper.connect, '--session-timeout', `${sessionMs}ms`];
   }
 
   tracker(name: string): Tracker {
@@ -178,6 +189,7 @@ export class Cluster {
     for (const process of processes) process.kill();
     for (const process of processes) await process.exited();
     for (const tracker of this.trackers) tracker.admin.close();
+    for (const proxy of this.proxies.values()) await proxy.stop();
     await this.zookeeper?.stop();
     rmSync(this.folder, { recursive: true, force: true });
   }
