@@ -129,6 +129,8 @@ export class Dispatcher {
   }
 
   #begin(group: GroupQueue, worker: Worker, session: WorkerSession | undefined, job: Buffer, execution: Execution): void {
+    // Let go meanwhile: the next owner finds the attempt in the store.
+    if (!this.#groups.partitions.has(execution.partition)) return;
     group.executing++;
     this.#groups.executions.set(execution.id, execution);
     worker.executions.add(execution);

@@ -25,7 +25,7 @@ export class Heartbeat {
     for (const { session } of this.#directory.all()) {
       if (session === undefined) continue;
       if (paused) session.heardAt = now;
-      const silentMs = now - session.heardAt;
+      const silentMs = session.paused ? 0 : now - session.heardAt;
       if (silentMs > 3 * this.#intervalMs) session.end(new LtsError('DEADLINE_PASSED', `nothing was heard for ${Math.round(silentMs)} ms; reconnect`));
       else session.ping(Math.round(now));
     }

@@ -53,7 +53,7 @@ class Bench {
     const frames: RawWorkResponse[] = [];
     const stream = { write: (frame: RawWorkResponse) => frames.push(frame) > 0, once: () => undefined };
     const writer = new StreamWriter<RawWorkResponse>(stream, { onStall: () => undefined, clock: this.clock });
-    const session = new WorkerSession({ writer, end: () => undefined, room: () => undefined }, this.clock.monotonic());
+    const session = new WorkerSession({ writer, end: () => undefined, room: () => undefined, read: () => undefined }, this.clock.monotonic());
     const hello = { node_id: 'w', incarnation, node_group: 'g', types: [], work_threads: 4, host: '', pid: 0, version: '', predecessors };
     return { worker: this.directory.open(hello, 'peer', session), session, frames };
   }

@@ -130,8 +130,13 @@ export class WorkerDirectory {
 
   /** A chunk of what the worker has; after the last one it is online. */
   inventory(worker: Worker, held: readonly HeldAttempt__Output[], end: boolean): void {
-    for (const { instance_id, attempt, finished } of held) worker.inventory.set(instance_id, { attempt, finished });
-    if (!end || worker.session === undefined) return;
+    for (const { instance_id, attempt, finished } of held) {
+      // Only what the store knows is remembered, so that a list without end fills no memory.
+      if (this.#groups.executions.get(instance_id)?.attempt === attempt) worker.inventory.set(instance_id, { attempt, finished });
+      else if (!finished) worker.session?.cancel({ instance_id, attempt });
+    }
+    if (worker.session === undefined) return;
+    if (!end) return worker.session.flush();
     const listed = worker.inventory;
     worker.inventory = new Map();
     worker.confirmed = true;
@@ -141,9 +146,6 @@ export class WorkerDirectory {
     for (const execution of worker.executions) {
       if (listed.get(execution.id)?.attempt !== execution.attempt && !execution.finishing) worker.resend.push(execution);
       else if (execution.cancelling) this.cancel(execution);
-    }
-    for (const [id, { attempt, finished }] of listed) {
-      if (!finished && this.#groups.executions.get(id)?.attempt !== attempt) worker.session.cancel({ instance_id: id, attempt });
     }
     this.#losePredecessors(worker, listed);
     worker.session.flush();

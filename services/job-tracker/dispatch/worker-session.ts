@@ -19,18 +19,22 @@ export interface SessionStream {
   end(error?: LtsError): void;
   /** Tasks can be started again for the session: enough of them were written. */
   room(): void;
+  /** Stops or goes on reading what the worker sends. */
+  read(on: boolean): void;
 }
 
 /** A frame of tasks stays below this, the last task aside. */
 const frameBytes = 1024 * 1024;
 /** Nothing more is started for a session while so many bytes of tasks are on their way to its stream. */
 const mostHeldBytes = 16 * 1024 * 1024;
+/** While so many of a worker's results, or words to it, are not settled and written, no more is read from it. */
+const mostOwed = 20_000;
 /** What a task takes beside its job, about. */
 const taskBytes = 128;
 
 /**
  * One Work stream of a worker: its credits and what waits to be written. Credits die with it. What is queued is
- * bounded by the credits and by bytes (tasks), by the worker's unsettled frames (acks) and by its attempts (cancels).
+ * bounded: tasks by the credits and by bytes, acks and cancels by reading no more from a worker that does not read.
  */
 export class WorkerSession {
   /** Cumulative, as the worker grants them. */
@@ -49,8 +53,11 @@ export class WorkerSession {
   #heldBytes = 0;
   /** There was no room: who waits for it is told. */
   #wasFull = false;
+  /** Results that the worker has sent and whose ack is not written yet. */
+  #unsettled = 0;
+  #paused = false;
   #tasks: RawTask[] = [];
-  #acks: ResultsAck[] = [];
+  #acks: { ack: ResultsAck; results: number }[] = [];
   #logAcks: number[] = [];
   #cancels: AttemptRef[] = [];
 
@@ -99,8 +106,14 @@ export class WorkerSession {
     this.#tasks.push(task);
   }
 
-  ack(ack: ResultsAck): void {
-    this.#acks.push(ack);
+  /** So many results came in one frame. */
+  received(results: number): void {
+    this.#unsettled += results;
+  }
+
+  /** Settles the frame that brought so many results. */
+  ack(ack: ResultsAck, results: number): void {
+    this.#acks.push({ ack, results });
   }
 
   ackLogs(sequence: number): void {
@@ -111,6 +124,22 @@ export class WorkerSession {
     this.#cancels.push(attempt);
   }
 
+  /** Whether nothing is read from the worker now, so that its silence means nothing. */
+  get paused(): boolean {
+    return this.#paused;
+  }
+
+  /** Reads no more from a worker to which too much is owed. To be called after each of its frames. */
+  throttle(): void {
+    if (this.#paused || this.closed || !this.#owesTooMuch) return;
+    this.#paused = true;
+    this.#stream.read(false);
+  }
+
+  get #owesTooMuch(): boolean {
+    return this.#unsettled + this.#acks.length + this.#cancels.length + this.#logAcks.length > mostOwed;
+  }
+
   /** Writes what waits, as far as the stream takes it. */
   flush(): void {
     const { writer } = this.#stream;
@@ -119,9 +148,15 @@ export class WorkerSession {
       if (frame === undefined) break;
       writer.write(frame);
     }
-    if (!this.#wasFull || this.#heldBytes >= mostHeldBytes || this.closed) return;
-    this.#wasFull = false;
-    this.#stream.room();
+    if (this.closed) return;
+    if (this.#paused && !this.#owesTooMuch) {
+      this.#paused = false;
+      this.#stream.read(true);
+    }
+    if (this.#wasFull && this.#heldBytes < mostHeldBytes) {
+      this.#wasFull = false;
+      this.#stream.room();
+    }
   }
 
   end(error?: LtsError): void {
@@ -142,8 +177,11 @@ export class WorkerSession {
   }
 
   #nextFrame(): RawWorkResponse | undefined {
-    const ack = this.#acks.shift();
-    if (ack !== undefined) return { results_ack: ack };
+    const settled = this.#acks.shift();
+    if (settled !== undefined) {
+      this.#unsettled -= settled.results;
+      return { results_ack: settled.ack };
+    }
     if (this.#cancels.length > 0) return { cancels: { attempts: this.#cancels.splice(0, 1_000) } };
     if (this.#tasks.length > 0) return { tasks: { tasks: this.#takeTasks() } };
     const sequence = this.#logAcks.shift();

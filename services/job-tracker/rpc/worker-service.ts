@@ -54,7 +54,12 @@ class WorkStream {
     const room = (): void => {
       if (this.#worker !== undefined) parts.directory.room(this.#worker);
     };
-    this.#session = new WorkerSession({ writer, end, room }, parts.clock.monotonic());
+    const read = (on: boolean): void => {
+      this.#session.heardAt = parts.clock.monotonic();
+      if (on) call.resume();
+      else call.pause();
+    };
+    this.#session = new WorkerSession({ writer, end, room, read }, parts.clock.monotonic());
     call.on('data', (frame: WorkRequest__Output) => this.#guard(frame));
     // A half-close is no graceful leave: it also comes before a cancellation.
     call.on('end', () => this.#closed());
@@ -68,6 +73,7 @@ class WorkStream {
     try {
       this.#session.heardAt = this.#parts.clock.monotonic();
       this.#take(frame);
+      this.#session.throttle();
     } catch (error) {
       this.#parts.log.warn('worker.refused', { worker: this.#worker?.identity.nodeId, address: this.#call.getPeer(), error });
       this.#session.end(error as LtsError);
