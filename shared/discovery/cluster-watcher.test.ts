@@ -127,6 +127,19 @@ describe('ClusterWatcher', () => {
     await eventually(() => watcher.ownerOf('g') === 'b:2');
   });
 
+  it('leaves a tracker that does not answer calls for another one, although its stream is open', async () => {
+    const [first, second] = [await tracker(), await tracker()];
+    first.map = mapOf(1, first.address, second.address);
+    second.map = mapOf(2, second.address, first.address);
+    const watcher = watch({ trackers: [first.address, second.address] });
+    await eventually(() => watcher.ownerOf('g') === first.address);
+    watcher.noteUnreachable(second.address);
+    expect(first.streams.size).toBe(1);
+    watcher.noteUnreachable(first.address);
+    await eventually(() => watcher.ownerOf('g') === second.address);
+    await eventually(() => first.streams.size === 0);
+  });
+
   it('comes back to a tracker that was away', async () => {
     const port = await freePort();
     const watcher = watch({ trackers: [`127.0.0.1:${port}`] });

@@ -57,6 +57,8 @@ export class ClusterWatcher {
   #retry: Timer | undefined;
   #tries = 0;
   #next = 0;
+  /** Not to be watched next. */
+  #avoided: string | undefined;
   #closed = false;
 
   constructor(options: ClusterWatcherOptions) {
@@ -100,9 +102,15 @@ export class ClusterWatcher {
     if (this.#routes.noteOwner(nodeGroup, address)) this.#emit();
   }
 
-  /** Forgets what NOT_OWNER said of a tracker that does not answer. */
+  /**
+   * A tracker does not do what is asked of it: forgets what NOT_OWNER said of it, and watches another one, as far as
+   * there is one. A tracker that stands still keeps its streams open and would hide for long that it was displaced.
+   */
   noteUnreachable(address: string): void {
     this.#routes.forgetHints(address);
+    if (this.#watch?.address !== address || !this.#watching || this.trackers.length < 2) return;
+    this.#avoided = address;
+    this.#lost(this.#watch, 'it does not answer calls');
   }
 
   /** Called after the routes or the trackers changed, and when a tracker answers again. */
@@ -125,7 +133,8 @@ export class ClusterWatcher {
   #connect(): void {
     if (this.#closed || this.#watch !== undefined) return;
     this.#retry?.cancel();
-    const candidates = this.trackers;
+    const candidates = this.trackers.filter((each) => each !== this.#avoided);
+    this.#avoided = undefined;
     const address = candidates[this.#next++ % Math.max(candidates.length, 1)];
     if (address === undefined) return;
     try {

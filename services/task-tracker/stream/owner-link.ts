@@ -117,7 +117,7 @@ export class OwnerLink {
     else log.debug('stream.lost', fields);
     if (this.#current === undefined) this.#pauseBefore(address);
     if (error.reason === 'NOT_OWNER' && error.owner !== undefined) this.#noteOwner(error.owner);
-    else if (!owned) owners.noteUnreachable(address);
+    else if (!retired && error.reason !== 'LOADING') owners.noteUnreachable(address);
     this.follow();
   }
 
