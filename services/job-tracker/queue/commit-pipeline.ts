@@ -121,13 +121,14 @@ export class CommitPipeline {
       epochs.push({ partition, epoch: this.#owner.epochOf(partition) as number });
     }
     epochs.sort((a, b) => a.partition - b.partition);
+    let outcomes: Outcome[];
     try {
-      const outcomes = await this.#store.commit({ epochs, transitions: taken.map((pending) => pending.transition) });
-      for (let i = 0; i < taken.length; i++) (taken[i] as Pending).settle(outcomes[i], undefined);
-      this.#owner.onCommitted();
+      outcomes = await this.#store.commit({ epochs, transitions: taken.map((pending) => pending.transition) });
     } catch (error) {
-      this.#failed(taken, epochs.map((held) => held.partition), error);
+      return this.#failed(taken, epochs.map((held) => held.partition), error);
     }
+    for (let i = 0; i < taken.length; i++) (taken[i] as Pending).settle(outcomes[i], undefined);
+    this.#owner.onCommitted();
   }
 
   #failed(taken: Pending[], partitions: number[], cause: unknown): void {
