@@ -34,7 +34,7 @@ describe('the owner stands still past its session and goes on', () => {
     cluster = await Cluster.start({ trackers: 2 });
     const [a, b] = [cluster.tracker('a'), cluster.tracker('b')];
     await cluster.startWorker('w1', { workThreads: 16 });
-    load = new Load(cluster);
+    load = new Load(cluster, { submitTimeout: 8_000 });
     load.receive();
     const gate = cluster.gate();
     const running = await Promise.all(Array.from({ length: 4 }, (_, i) => load.submitted({ task_id: `running-${i}`, type: 'hold', payload: gate.path })));
