@@ -61,9 +61,12 @@ describe('the disk of the store gets full', () => {
   });
 
   afterEach(async () => {
-    await load.close();
-    await cluster.stop();
-    disk.close();
+    try {
+      await load.close();
+      await cluster.stop();
+    } finally {
+      disk.close();
+    }
   });
 
   it('submits are refused before it is, running work ends well after space was freed', async () => {
