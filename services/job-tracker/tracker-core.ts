@@ -81,6 +81,7 @@ export class TrackerCore {
       epochOf: (partition) => this.ownership.epochOf(partition),
       onUnknown: (partitions, error) => this.ownership.reload(partitions, error),
       onFenced: (partitions) => this.ownership.fenced(partitions),
+      onRolledBack: (error) => log.warn('store.failed', { operation: 'commit', reason: error.reason, why: error.message }),
       onCommitted: () => this.directory.flush(),
     });
     this.directory = new WorkerDirectory(

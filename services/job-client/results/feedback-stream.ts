@@ -17,6 +17,8 @@ const gatherMs = 1;
 const ackIds = 500;
 /** Longest wait for the first frame of a tracker. */
 const helloTimeoutMs = 3_000;
+/** A stream that lasted so long was a good one. */
+const steadyMs = 5_000;
 /** Handler errors are cut to so many characters. */
 const messageChars = 1_024;
 
@@ -47,6 +49,7 @@ export class FeedbackStream {
   #known = false;
   #retry: Timer | undefined;
   #tries = 0;
+  #openedAt = 0;
   #closed = false;
   #acked: string[] = [];
   #failures: FeedbackFailure[] = [];
@@ -117,7 +120,7 @@ export class FeedbackStream {
   #established(open: Open): void {
     open.timer.cancel();
     this.#known = true;
-    this.#tries = 0;
+    this.#openedAt = this.#clock.monotonic();
     this.#parts.log.info('stream.connected', { stream: 'WatchFeedback', address: this.address });
     this.#parts.onOpen?.();
   }
@@ -130,6 +133,8 @@ export class FeedbackStream {
     open.call.cancel();
     this.#acked = [];
     this.#failures = [];
+    // A stream that breaks as soon as it is open does not begin the back-off anew.
+    if (this.#known && this.#clock.monotonic() - this.#openedAt > steadyMs) this.#tries = 0;
     const notOwner = toCallError(error, this.address).reason === 'NOT_OWNER';
     if (this.#known) this.#parts.log.warn('stream.lost', { stream: 'WatchFeedback', address: this.address, why: messageOf(error) });
     this.#known = false;

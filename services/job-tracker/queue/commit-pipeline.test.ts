@@ -11,6 +11,7 @@ class Bench {
   readonly answers: ((error?: Error) => void)[] = [];
   readonly unknown: number[][] = [];
   readonly fenced: number[][] = [];
+  readonly rolledBack: string[] = [];
   readonly epochs = new Map([[0, 5], [1, 7]]);
   readonly pipeline: CommitPipeline;
   committed = 0;
@@ -33,6 +34,7 @@ class Bench {
         this.fenced.push([...partitions]);
         for (const partition of partitions) this.epochs.delete(partition);
       },
+      onRolledBack: (error) => this.rolledBack.push(error.reason),
       onCommitted: () => this.committed++,
     });
   }
@@ -82,6 +84,7 @@ describe('CommitPipeline', () => {
     await settle();
     expect(first.error?.reason).toBe('DISK_LOW');
     expect(bench.unknown).toEqual([]);
+    expect(bench.rolledBack).toEqual(['DISK_LOW']);
     bench.answers[1]?.();
     await settle();
     expect(second).toEqual({ done: true, error: undefined });

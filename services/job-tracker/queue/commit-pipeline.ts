@@ -19,6 +19,8 @@ export interface PipelineOwner {
   onUnknown(partitions: readonly number[], error: LtsError): void;
   /** A higher epoch is stored for at least one of these. */
   onFenced(partitions: readonly number[], error: LtsError): void;
+  /** Nothing of a commit was stored; its callers are told. */
+  onRolledBack(error: LtsError): void;
   /** All outcomes of one commit have been told: what they caused can be sent. */
   onCommitted(): void;
 }
@@ -134,7 +136,8 @@ export class CommitPipeline {
   #failed(taken: Pending[], partitions: number[], cause: unknown): void {
     const failed = cause instanceof CommitFailed ? cause : new CommitFailed('STORE_FAILED', 'the store failed', false, cause);
     if (failed.reason === 'STALE_EPOCH') this.#owner.onFenced(partitions, failed);
-    else if (!failed.rolledBack) this.#owner.onUnknown(partitions, failed);
+    else if (failed.rolledBack) this.#owner.onRolledBack(failed);
+    else this.#owner.onUnknown(partitions, failed);
     const told =
       failed.reason === 'STALE_EPOCH'
         ? new LtsError('NOT_OWNER', 'another tracker has taken the group over; follow the cluster map', { cause: failed })

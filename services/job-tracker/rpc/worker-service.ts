@@ -1,5 +1,6 @@
-import type { ServerDuplexStream, UntypedHandleCall } from '@grpc/grpc-js';
-import { LtsError } from '../../../shared/errors/lts-error.js';
+import { type ServerDuplexStream, status, type UntypedHandleCall } from '@grpc/grpc-js';
+import { LtsError, toLtsError } from '../../../shared/errors/lts-error.js';
+import { reasons } from '../../../shared/errors/reasons.js';
 import { quoted } from '../../../shared/errors/quoted.js';
 import type { Hello__Output } from '../../../shared/grpc/generated/lts/v1/Hello.js';
 import type { WorkRequest__Output } from '../../../shared/grpc/generated/lts/v1/WorkRequest.js';
@@ -75,10 +76,17 @@ class WorkStream {
       this.#take(frame);
       this.#session.throttle();
     } catch (error) {
-      this.#parts.log.warn('worker.refused', { worker: this.#worker?.identity.nodeId, address: this.#call.getPeer(), error });
+      this.#refuse(toLtsError(error));
       this.#session.end(error as LtsError);
       this.#closed();
     }
+  }
+
+  #refuse(error: LtsError): void {
+    const fields = { worker: this.#worker?.identity.nodeId, address: this.#call.getPeer(), reason: error.reason, why: error.message };
+    // Workers that look for their owner are no fault.
+    if (reasons[error.reason].code === status.UNAVAILABLE) this.#parts.log.info('worker.refused', fields);
+    else this.#parts.log.warn('worker.refused', error.reason === 'INTERNAL' ? { ...fields, error: error.cause } : fields);
   }
 
   #take(frame: WorkRequest__Output): void {
