@@ -1,13 +1,16 @@
 import { status } from '@grpc/grpc-js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { reasons } from '../../../shared/errors/reasons.js';
+import type { ListQueuesResponse__Output } from '../../../shared/grpc/generated/lts/v1/ListQueuesResponse.js';
 import type { SubmitJobResponse__Output } from '../../../shared/grpc/generated/lts/v1/SubmitJobResponse.js';
 import type { SubmitJobsResponse__Output } from '../../../shared/grpc/generated/lts/v1/SubmitJobsResponse.js';
+import { eventually } from '../../kit/eventually.js';
 import { Caller, rpcs, type Told } from '../caller.js';
 import { startTrackerAndGateway, type TrackerAndGateway } from '../tracker-and-gateway.js';
 import { expectTakesJobs, expectUnhurt } from './health.js';
 import { damagedMessages, encodeLoose, hostileMessages, unreadable } from './hostile-values.js';
 import { requestRpcs, type RequestRpc } from './request-cases.js';
+import { WorkStream } from './work-stream.js';
 
 /** Who serves what. */
 const served = {
@@ -109,6 +112,20 @@ describe.each(Object.keys(served) as (keyof typeof served)[])('the %s', (kind) =
     } while (token !== '');
     expect(seen).toBeGreaterThan(1_000);
   });
+});
+
+it('all that was accepted can be run', async () => {
+  const worker = await new WorkStream(callers.tracker, { group: 'hostile', nodeId: 'honest' }).join(1_000_000);
+  const done = new Set<string>();
+  await eventually(async () => {
+    const fresh = worker.tasks.filter(({ instance_id: id }) => !done.has(id));
+    for (const { instance_id: id } of fresh) done.add(id);
+    if (fresh.length > 0) expect(await worker.report(...fresh.map(({ instance_id: id, attempt }) => ({ instance_id: id, attempt, incarnation: worker.incarnation, outcome: 'ATTEMPT_OUTCOME_SUCCESS' })))).toEqual([]);
+    const { queues } = await callers.tracker.call<ListQueuesResponse__Output>('AdminService/ListQueues', { node_group: 'hostile' });
+    return queues[0]?.ready === 0 && queues[0].executing === 0 && worker.tasks.length === done.size;
+  }, { withinMs: 20_000, everyMs: 20, what: 'nothing is ready or runs any more' });
+  expect(done.size).toBeGreaterThan(1_000);
+  await worker.goodbye();
 });
 
 /** Field 1 of SubmitJobsRequest around the bytes of a job. */

@@ -186,7 +186,7 @@ describe('results that nobody should send', () => {
     const otherGroup = await new WorkStream(caller, { group: 'rubbish', nodeId: worker.nodeId }).join();
     for (const thief of [sameGroup, otherGroup]) {
       expect(await thief.report(result({ outcome: 'ATTEMPT_OUTCOME_FAILED', message: 'stolen' }))).toEqual(['REFUSAL_REASON_UNKNOWN']);
-      expect(await thief.report(result({ incarnation: thief.incarnation, message: 'stolen' }))).toEqual(['REFUSAL_REASON_UNKNOWN']);
+      expect(await thief.report(result({ incarnation: thief.incarnation, message: 'stolen' }))).toEqual(['REFUSAL_REASON_STALE']);
     }
     expect((await instance(id)).state).toBe('INSTANCE_STATE_EXECUTING');
     expect(await worker.report(result())).toEqual([]);
