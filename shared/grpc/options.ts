@@ -27,3 +27,6 @@ export const clientOptions: ChannelOptions = {
   'grpc.min_reconnect_backoff_ms': 200,
   'grpc.max_reconnect_backoff_ms': 2_000,
 };
+
+/** A stream whose first frame does not come within so many milliseconds is cut off. */
+export const helloWithinMs = 10_000;

@@ -5,6 +5,7 @@ import type { JobResult } from '../../../shared/grpc/generated/lts/v1/JobResult.
 import type { WatchFeedbackRequest__Output } from '../../../shared/grpc/generated/lts/v1/WatchFeedbackRequest.js';
 import type { WatchFeedbackResponse } from '../../../shared/grpc/generated/lts/v1/WatchFeedbackResponse.js';
 import { failStream, type Handlers } from '../../../shared/grpc/handlers.js';
+import { helloWithinMs } from '../../../shared/grpc/options.js';
 import { StreamWriter } from '../../../shared/grpc/stream-writer.js';
 import { groupForm } from '../../../shared/job/check-job.js';
 import type { Logger } from '../../../shared/log/logger.js';
@@ -39,7 +40,9 @@ function openReceiver(call: FeedbackCall, { delivery, ownership, clock, log }: F
   let ended = false;
   const writer = new StreamWriter<WatchFeedbackResponse>(call, { onStall: (error) => end(error), clock });
   writer.onDrain(() => receiver && delivery.drained(receiver));
+  const helloTimer = clock.after(helloWithinMs, () => end(new LtsError('BAD_FRAME', `no hello came within ${helloWithinMs} ms`)), { unref: true });
   const close = (): void => {
+    helloTimer.cancel();
     writer.close();
     if (receiver !== undefined) delivery.remove(receiver);
     receiver = undefined;
@@ -57,6 +60,7 @@ function openReceiver(call: FeedbackCall, { delivery, ownership, clock, log }: F
       if (frame.frame === 'hello' && frame.hello && receiver === undefined) {
         ownership.requireAccepting();
         receiver = toReceiver(frame.hello, call.getPeer(), writer, end, clock);
+        helloTimer.cancel();
         writer.write({ results: [] });
         delivery.add(receiver);
       } else if (frame.frame === 'ack' && frame.ack && receiver !== undefined) {

@@ -5,11 +5,12 @@ import { quoted } from '../../../shared/errors/quoted.js';
 import type { Hello__Output } from '../../../shared/grpc/generated/lts/v1/Hello.js';
 import type { WorkRequest__Output } from '../../../shared/grpc/generated/lts/v1/WorkRequest.js';
 import { failStream, type Handlers } from '../../../shared/grpc/handlers.js';
+import { helloWithinMs } from '../../../shared/grpc/options.js';
 import { StreamWriter } from '../../../shared/grpc/stream-writer.js';
 import { isId } from '../../../shared/ids.js';
 import { groupForm } from '../../../shared/job/check-job.js';
 import type { Logger } from '../../../shared/log/logger.js';
-import type { Clock } from '../../../shared/time/clock.js';
+import type { Clock, Timer } from '../../../shared/time/clock.js';
 import type { LogIntake } from '../complete/take-logs.js';
 import type { ResultIntake } from '../complete/take-results.js';
 import type { Worker } from '../dispatch/worker.js';
@@ -46,6 +47,7 @@ class WorkStream {
   readonly #session: WorkerSession;
   #worker: Worker | undefined;
   #graceful = false;
+  readonly #helloTimer: Timer;
 
   constructor(call: WorkCall, parts: WorkerParts) {
     this.#call = call;
@@ -61,6 +63,7 @@ class WorkStream {
       else call.pause();
     };
     this.#session = new WorkerSession({ writer, end, room, read }, parts.clock.monotonic());
+    this.#helloTimer = parts.clock.after(helloWithinMs, () => this.#session.end(badFrame(`no hello came within ${helloWithinMs} ms`)), { unref: true });
     call.on('data', (frame: WorkRequest__Output) => this.#guard(frame));
     // A half-close is no graceful leave: it also comes before a cancellation.
     call.on('end', () => this.#closed());
@@ -136,6 +139,7 @@ class WorkStream {
     if (longType !== undefined) throw badFrame(`hello.types has ${quoted(longType)}; use at most ${longestType} characters`);
     if (hello.work_threads < 0) throw badFrame(`hello.work_threads is ${hello.work_threads}; use how many tasks run at once`);
     this.#parts.ownership.require(hello.node_group);
+    this.#helloTimer.cancel();
     this.#worker = this.#parts.directory.open(hello, this.#call.getPeer(), this.#session);
   }
 
@@ -149,6 +153,7 @@ class WorkStream {
   }
 
   #closed(): void {
+    this.#helloTimer.cancel();
     const worker = this.#worker;
     this.#worker = undefined;
     if (worker !== undefined) this.#parts.directory.closed(worker, this.#session, this.#graceful);

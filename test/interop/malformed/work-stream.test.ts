@@ -111,6 +111,11 @@ describe('a worker is cut off with a reason', () => {
     ['10,001 results in one frame', { results: { sequence: 1, results: many(10_001, { instance_id: newId() }) } }, /results holds 10001/],
   ];
 
+  it('when it says nothing for 10 s', async () => {
+    const stream = new WorkStream(caller);
+    expect(await stream.ended(15_000)).toMatchObject({ code: status.INVALID_ARGUMENT, reason: 'BAD_FRAME', details: expect.stringMatching(/no hello/) });
+  });
+
   it.each(later)('after it has joined: for %s', async (_, frame, says) => {
     const stream = await new WorkStream(caller).join();
     stream.send(frame);
