@@ -39,8 +39,9 @@ interface Fate {
 }
 
 /**
- * Empties the outbox, pass by pass in the order of arrival. In a batch each key is there once, so entries of a key keep
- * their order. Each entry has an outcome of its own: taken → removed; refused for good → dead; a full backlog → its
+ * Empties the outbox, pass by pass in the order of arrival. A pass tries what was there at its start: what it holds back
+ * gets its next chance however much arrives meanwhile. In a batch each key is there once, so entries of a key keep their
+ * order. Each entry has an outcome of its own: taken → removed; refused for good → dead; a full backlog → its
  * group waits for the next pass; no answer → likewise. Passes that move nothing come at growing intervals.
  */
 export class Drain {
@@ -52,6 +53,8 @@ export class Drain {
   #timer: Timer | undefined;
   #running: Promise<void> | undefined;
   #idlePasses = 0;
+  /** A pass is about to begin because of wake(). */
+  #woken = false;
   #adoptedAt: number;
   #closed = false;
 
@@ -73,7 +76,10 @@ export class Drain {
   /** The world has changed: look soon. */
   wake(): void {
     this.#idlePasses = 0;
-    if (this.#running === undefined) this.#arm(firstPauseMs);
+    // Only the first call of a pause sets its end: calls that come all the time must not put it off for ever.
+    if (this.#running !== undefined || this.#woken) return;
+    this.#woken = true;
+    this.#arm(firstPauseMs);
   }
 
   /** Ends after the batch that is out. */
@@ -87,6 +93,7 @@ export class Drain {
     this.#timer?.cancel();
     if (this.#closed) return;
     this.#timer = this.#clock.after(delayMs, () => {
+      this.#woken = false;
       this.#running = this.#run().finally(() => {
         this.#running = undefined;
       });
@@ -120,11 +127,13 @@ export class Drain {
   async #pass(): Promise<number> {
     const pass: Pass = { heldGroups: new Set(), heldKeys: new Set(), sent: 0 };
     let after = 0;
-    while (!this.#closed) {
+    const { entries: all, dead } = this.#outbox.store.counts;
+    for (let left = all - dead; left > 0 && !this.#closed; ) {
       const entries = this.#outbox.store.pending(after, batchEntries, batchBytes);
       const last = entries.at(-1);
       if (last === undefined) break;
       after = last.seq;
+      left -= entries.length;
       const batch = choose(entries, pass);
       if (batch.length === 0) await this.#clock.sleep(0);
       else this.#settle(await this.#send(batch), pass);
