@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadSettings } from '../../shared/config/load-settings.js';
 import { silentLogger } from '../../shared/log/logger.js';
 import { systemClock } from '../../shared/time/clock.js';
+import { Admin } from '../../test/cluster/admin.js';
 import { JobClient, type JobResult, type NewJob } from '../job-client/index.js';
 import { type RunningStandalone, startStandalone } from './app.js';
 import { standaloneSettings } from './config.js';
@@ -54,6 +55,14 @@ describe('the suite in one process', () => {
     expect(await run('later', { type: 'later', payload: '1ms', max_retry_times: 1 })).toMatchObject({ message: 'ran after 1 retries', attempt: 2 });
     const sum = await run('sum', { type: 'checksum', payload: 'a b\nc' });
     expect(JSON.parse(sum.message)).toEqual({ sha256: '24b366cf6891c1a7ba83804c7632b71c9d86cf530908a052bf08d0e128602da8', bytes: 5, lines: 2, words: 3 });
+  });
+
+  it('counts nothing as waiting once it was replaced by a job that ran at once', async () => {
+    const job = { type: 'echo', replace_on_exist: true };
+    await client.submit({ task_id: 'debounced', node_group: 'demo', ...job, trigger_time: systemClock.now() + 3_600_000 });
+    expect(await run('debounced', { ...job, payload: 'now' })).toMatchObject({ message: 'now' });
+    const queue = (await new Admin(suite.trackerAddress).queues()).find(({ node_group: group }) => group === 'demo');
+    expect(queue).toMatchObject({ waiting: 0, ready: 0, executing: 0 });
   });
 
   it('leaves its data to the next start', async () => {

@@ -129,6 +129,7 @@ export class Admission {
       if (worker === undefined) group.admitting--;
       if (error !== undefined) return settle(refusal(admit.id, error));
       const admitted = outcome as AdmitOutcome;
+      if (admitted.result === 'replaced') this.#leave(group, admitted.existingSeq, admitted.existingPlacement);
       const started = 'placement' in admitted && admitted.placement === 'started';
       if (started && worker !== undefined) this.#dispatcher.admitted(admit, admitted.seq, worker, session);
       else this.#place(group, admit, admitted);
@@ -140,7 +141,6 @@ export class Admission {
   /** Memory follows the store. */
   #place(group: GroupQueue, admit: Admit, outcome: AdmitOutcome): void {
     if (!('placement' in outcome)) return;
-    if (outcome.result === 'replaced') this.#leave(group, outcome.existingSeq, outcome.existingPlacement);
     if (outcome.placement !== 'ready') {
       group.waiting++;
       if (outcome.placement === 'waiting') this.#dueTimer.dueAt(admit.partition, admit.dueAt);
