@@ -129,6 +129,17 @@ describe('FeedbackDelivery', () => {
     expect(rows.rows[0]?.lastError).toContain('not acked');
   });
 
+  it('gives what one receiver did not ack to another one, although the first has room', async () => {
+    rows.rows = [row(1)];
+    const still = new TestReceiver();
+    const other = new TestReceiver();
+    delivery.add(still);
+    await clock.advance(0);
+    delivery.add(other);
+    for (let i = 0; i < 40; i++) await second();
+    expect([still.got, other.got]).toEqual([['id-1'], ['id-1']]);
+  });
+
   it('gives up after the last allowed failure until it is resent', async () => {
     rows.rows = [{ ...row(1), deliveries: mostFailures - 1 }];
     const receiver = new TestReceiver();

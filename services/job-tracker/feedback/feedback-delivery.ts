@@ -124,6 +124,8 @@ export class FeedbackDelivery {
       for (const { row, receiver, until } of group.inFlight.values()) {
         if (until > now) continue;
         this.#leave(group, receiver, row.id);
+        // The others are asked first from now on: it may stand still for ever.
+        if (group.receivers.delete(receiver)) group.receivers.add(receiver);
         this.#fail(group, row, `not acked within ${ackWithinMs} ms`);
       }
       if (group.waiting.length === 0) this.#rewind(group);
