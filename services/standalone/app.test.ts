@@ -1,11 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { credentials } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadSettings } from '../../shared/config/load-settings.js';
+import { contract } from '../../shared/grpc/contract.js';
+import type { ListQueuesResponse__Output } from '../../shared/grpc/generated/lts/v1/ListQueuesResponse.js';
 import { silentLogger } from '../../shared/log/logger.js';
 import { systemClock } from '../../shared/time/clock.js';
-import { Admin } from '../../test/cluster/admin.js';
 import { JobClient, type JobResult, type NewJob } from '../job-client/index.js';
 import { type RunningStandalone, startStandalone } from './app.js';
 import { standaloneSettings } from './config.js';
@@ -61,8 +63,10 @@ describe('the suite in one process', () => {
     const job = { type: 'echo', replace_on_exist: true };
     await client.submit({ task_id: 'debounced', node_group: 'demo', ...job, trigger_time: systemClock.now() + 3_600_000 });
     expect(await run('debounced', { ...job, payload: 'now' })).toMatchObject({ message: 'now' });
-    const queue = (await new Admin(suite.trackerAddress).queues()).find(({ node_group: group }) => group === 'demo');
-    expect(queue).toMatchObject({ waiting: 0, ready: 0, executing: 0 });
+    const admin = new contract.AdminService(suite.trackerAddress, credentials.createInsecure());
+    const queues = await new Promise<ListQueuesResponse__Output | undefined>((resolve) => admin.listQueues({ node_group: 'demo' }, (_error, response) => resolve(response)));
+    admin.close();
+    expect(queues?.queues[0]).toMatchObject({ waiting: 0, ready: 0, executing: 0 });
   });
 
   it('leaves its data to the next start', async () => {
