@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { closeSync, mkdirSync, openSync, readFileSync, rmdirSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readFileSync, rmdirSync, rmSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openForWriting } from '../../services/job-tracker/queue/stores/sqlite/database.js';
 import { LockWait } from '../../services/job-tracker/queue/stores/sqlite/lock-wait.js';
@@ -76,6 +76,18 @@ describe('the SQLite file', () => {
     await filled(1_000);
     damage(bench.file, statSync(bench.file).size);
     await expect(bench.connect().open()).rejects.toMatchObject({ reason: 'STORE_DAMAGED', message: expect.stringContaining('backup') });
+  });
+
+  it.each([
+    ['removed', (file: string) => rmSync(file)],
+    ['emptied', (file: string) => truncateSync(file, 0)],
+  ])('is refused when it was %s and its log is there, which is kept', async (_how, damage) => {
+    await filled();
+    const log = Buffer.alloc(5_000, 1);
+    writeFileSync(`${bench.file}-wal`, log);
+    damage(bench.file);
+    await expect(bench.connect().open()).rejects.toMatchObject({ reason: 'STORE_DAMAGED', message: expect.stringContaining('backup') });
+    expect(readFileSync(`${bench.file}-wal`).equals(log)).toBe(true);
   });
 
   it('takes no work after a refusal, and opens once its cause has gone', async () => {

@@ -35,6 +35,7 @@ export function openForWriting(wanted: Wanted, locks: LockWait): { db: Database.
   prepareFolder(file);
   let db: Database.Database | undefined;
   try {
+    refuseLogAlone(file);
     const opened = new Database(file, { timeout: busyMs });
     db = opened;
     const version = locks.run(() => refuseForeign(opened, file));
@@ -70,6 +71,17 @@ function prepareFolder(file: string): void {
   if (network !== undefined) {
     throw new StoreFailure('CONFIG_INVALID', `store ${file} is on ${network}; SQLite needs a local disk: move it, or use PostgreSQL`, true);
   }
+}
+
+/** Opening would delete a log whose file is gone, and with it what could still be repaired; nothing but damage leaves it so. */
+function refuseLogAlone(file: string): void {
+  const bytes = sizeOf(`${file}-wal`);
+  if (bytes === 0 || sizeOf(file) > 0) return;
+  throw new StoreFailure('STORE_DAMAGED', `store ${file} is missing or empty, but ${file}-wal has ${bytes} bytes of it; restore both from a backup, or move the -wal file away to begin anew`, true);
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /** Nothing is written before this has passed. Returns the schema's version. */
