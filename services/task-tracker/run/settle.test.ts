@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { AbortReason } from '../stream/messages.js';
 import { DoNotRetry, Outcome, RetryLater } from './outcome.js';
 import { Run } from './run.js';
+import { RunAborted } from './runner.js';
 import { settleReturned, settleThrown } from './settle.js';
 
 function run(aborted?: AbortReason): Run {
@@ -56,14 +57,42 @@ describe('what a runner throws', () => {
     ['text', undefined, 'EXCEPTION text'],
     [{ code: 1 }, undefined, 'EXCEPTION thrown: {"code":1}'],
     [undefined, undefined, 'EXCEPTION thrown:'],
-    [new DoNotRetry('never'), undefined, 'FAILED DoNotRetry: never'],
+    [new DoNotRetry('never'), undefined, 'FAILED never'],
     [new RetryLater(), undefined, 'LATER asked to run again later'],
     [new Error('e'), 'cancelled', 'CANCELLED Error: e'],
     [new Error('e'), 'shutdown', 'INTERRUPTED Error: e'],
     [new Error('e'), 'lost', 'INTERRUPTED Error: e'],
-    [new DoNotRetry('never'), 'shutdown', 'FAILED DoNotRetry: never'],
+    [new DoNotRetry('never'), 'shutdown', 'FAILED never'],
   ] as const)('%s after %s is %s', (error, aborted, expected) => {
     expect(thrown(error, aborted)).toBe(expected);
+  });
+});
+
+describe('the message of what a runner throws', () => {
+  const stackOf = (error: Error, ...frames: string[]): Error => {
+    error.stack = [`${error.name}: ${error.message}`, ...frames.map((frame) => `    at ${frame}`)].join('\n');
+    return error;
+  };
+  const message = (error: unknown): string => {
+    const settled = run();
+    settleThrown(settled, error);
+    return settled.message;
+  };
+  const own = ['runJob (file:///x/dist/services/task-tracker/run/run-job.js:20:5)', 'RunnerPool.start (file:///x/dist/services/task-tracker/run/runner-pool.js:9:1)'];
+  const node = 'process.processTicksAndRejections (node:internal/process/task_queues:95:5)';
+
+  it('ends with the frames of the runner', () => {
+    expect(message(stackOf(new Error('boom'), 'greet (file:///app/runners.mjs:3:9)', node, 'later (file:///app/runners.mjs:9:9)', node, ...own, node))).toBe(
+      `Error: boom\n    at greet (file:///app/runners.mjs:3:9)\n    at ${node}\n    at later (file:///app/runners.mjs:9:9)`,
+    );
+    expect(message(stackOf(new Error('at\nits place'), ...own))).toBe('Error: at\nits place');
+  });
+
+  it('has no frames for what is said on purpose, but those of its cause', () => {
+    expect(message(new RunAborted('cancelled'))).toBe(new RunAborted('cancelled').message);
+    expect(message(new DoNotRetry('never', { cause: stackOf(new TypeError('no name'), 'greet (file:///app/runners.mjs:3:9)', ...own) }))).toBe(
+      'never\ncaused by: TypeError: no name\n    at greet (file:///app/runners.mjs:3:9)',
+    );
   });
 });
 

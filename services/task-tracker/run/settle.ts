@@ -2,6 +2,7 @@ import { capText } from '../report/text.js';
 import type { AttemptOutcome__Output } from '../../../shared/grpc/generated/lts/v1/AttemptOutcome.js';
 import { DoNotRetry, Outcome, RetryLater } from './outcome.js';
 import type { Run } from './run.js';
+import { RunAborted } from './runner.js';
 
 /** What the runner returned becomes the outcome. */
 export function settleReturned(run: Run, value: unknown): void {
@@ -41,13 +42,27 @@ function messageOfValue(value: unknown): string {
   }
 }
 
-/** The stack, with those of its causes. */
+/** Frames of this worker, which called the user's code: they and all below say nothing about the job. */
+const ownFrame = /[/\\]services[/\\]task-tracker[/\\]run[/\\](?:run|run-job|runner-pool|runner-thread|thread-runners)\.js:\d+/;
+const nodeFrame = /^\s+at .*\bnode:internal\//;
+
+/** The stack down to the runner itself; of what was thrown to say something and not by a fault, only its message. */
+function textOfError(error: Error): string {
+  if (error instanceof RunAborted || error instanceof DoNotRetry) return error.message;
+  const lines = String(error.stack ?? error).split('\n');
+  const own = lines.findIndex((line) => /^\s+at /.test(line) && ownFrame.test(line));
+  const kept = own < 0 ? lines : lines.slice(0, own);
+  while (nodeFrame.test(kept.at(-1) ?? '')) kept.pop();
+  return kept.join('\n');
+}
+
+/** The error, with its causes. */
 function messageOfError(error: unknown): string {
   if (!(error instanceof Error)) return typeof error === 'string' ? error : `thrown: ${messageOfValue(error)}`;
-  let text = String(error.stack ?? error);
+  let text = textOfError(error);
   let cause = error.cause;
   for (let depth = 0; cause !== undefined && depth < 5; depth++) {
-    text += `\ncaused by: ${cause instanceof Error ? String(cause.stack ?? cause) : messageOfValue(cause)}`;
+    text += `\ncaused by: ${cause instanceof Error ? textOfError(cause) : messageOfValue(cause)}`;
     cause = cause instanceof Error ? cause.cause : undefined;
   }
   return text;
