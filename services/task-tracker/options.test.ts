@@ -25,7 +25,7 @@ describe('the options of a worker', () => {
   });
 
   it.each([
-    ['is missing', undefined, /cannot be loaded: Cannot find module/],
+    ['is missing', undefined, /there is no such file: \//],
     ['does not parse', 'export const runners = {', /cannot be loaded/],
     ['exports nothing', 'export const other = 1;', /exports no runners/],
   ])('a module that %s', async (_what, text, message) => {

@@ -1,5 +1,6 @@
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { LtsError, messageOf } from '../../../shared/errors/lts-error.js';
 import type { Runners } from './runner.js';
 
@@ -11,6 +12,7 @@ export function runnersUrl(module: string | URL): string {
 
 /** The runners that a module exports, as `runners` or as its default. Errors: CONFIG_INVALID. */
 export async function loadRunners(url: string): Promise<Runners> {
+  if (url.startsWith('file:') && !existsSync(fileURLToPath(url))) throw new LtsError('CONFIG_INVALID', `runners: there is no such file: ${fileURLToPath(url)}`);
   let module: { default?: unknown; runners?: unknown };
   try {
     module = (await import(url)) as typeof module;
