@@ -47,6 +47,7 @@ export function effectiveSettings(settings: AnySettings, loaded: { values: objec
   return Object.entries<SettingField>(settings.fields).map(([key, field]) => {
     const value = values[key];
     const text = value === undefined ? '' : field.schema.secret ? '********' : field.schema.format(value);
-    return { key, value: text, source: loaded.sources[key] ?? 'default' };
+    const source = value === undefined && field.required === true ? 'required, missing' : (loaded.sources[key] ?? 'default');
+    return { key, value: text, source };
   });
 }

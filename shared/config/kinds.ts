@@ -15,6 +15,8 @@ export interface SettingKind<T> {
   secret?: boolean;
   /** Given as a flag without a value. */
   isSwitch?: boolean;
+  /** Of a list: the first entry that is not as it should be, with the form of an entry. */
+  firstBad?(raw: unknown): { entry: unknown; form: string } | undefined;
   /** A flag may be given several times. */
   isList?: boolean;
 }
@@ -137,6 +139,10 @@ export function list<T>(item: SettingKind<T>, options: { commas?: boolean } = {}
     form: `${commas ? 'a list, comma between its entries' : 'a list'}; each ${item.form}`,
     word: `${item.word}${commas ? ',…' : ''}`,
     format: (values) => values.map((value) => item.format(value)).join(','),
+    firstBad: (raw) => {
+      const entry = split(raw).find((part) => !item.schema.safeParse(part).success);
+      return entry === undefined ? undefined : { entry, form: item.form };
+    },
     isList: true,
   };
 }

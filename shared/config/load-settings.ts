@@ -49,7 +49,7 @@ export function loadSettings<F extends SettingFields>(settings: Settings<F>, sou
     }
     const result = field.schema.schema.safeParse(given.raw);
     if (result.success) values[key] = result.data;
-    else problems.push(`${key}: ${shown(field, given.raw)} (${given.source}) is not ${field.schema.form}`);
+    else problems.push(`${key}: ${whyNot(field, given)}`);
   }
   runChecks(settings, values as ValuesOf<F>, problems);
   if (problems.length > 0) throw new LtsError('CONFIG_INVALID', problems.join('\n'));
@@ -94,6 +94,12 @@ function readFile(file: string, problems: string[]): Record<string, unknown> {
     problems.push(`config: ${file} cannot be read: ${messageOf(error).split('\n')[0]}`);
   }
   return {};
+}
+
+/** Names the bad entry of a list rather than the whole list. */
+function whyNot(field: SettingField, { raw, source }: Found): string {
+  const { entry, form } = field.schema.firstBad?.(raw) ?? { entry: raw, form: field.schema.form };
+  return `${shown(field, entry)} (${source}) is not ${form}`;
 }
 
 function shown(field: SettingField, raw: unknown): string {
