@@ -1,5 +1,6 @@
 import { type CallOptions, type ClientUnaryCall, credentials, status } from '@grpc/grpc-js';
 import { type Address, formatAddress } from '../../shared/config/kinds.js';
+import { connectionText } from '../../shared/errors/connection-text.js';
 import { fromGrpcError } from '../../shared/errors/grpc-status.js';
 import { LtsError } from '../../shared/errors/lts-error.js';
 import { contract } from '../../shared/grpc/contract.js';
@@ -83,7 +84,7 @@ function explained(error: unknown, address: string, timeoutMs: number): LtsError
   const known = fromGrpcError(error);
   const code = (error as { code?: unknown }).code;
   if (code === status.UNAVAILABLE && known.reason === 'NO_TRACKER' && !hasReason(error)) {
-    return new LtsError('NO_TRACKER', `nothing answers at ${address}: ${known.message.replace(/\. Resolution note: ?$/, '')}; start one with "lts standalone", or name another with --target`, { cause: error });
+    return new LtsError('NO_TRACKER', `nothing answers at ${address}: ${connectionText(known.message)}; start one with "lts standalone", or name another with --target`, { cause: error });
   }
   if (code === status.DEADLINE_EXCEEDED) {
     return new LtsError('DEADLINE_PASSED', `${address} did not answer within ${timeoutMs} ms; the outcome is not known; see --timeout`, { cause: error });

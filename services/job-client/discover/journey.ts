@@ -1,4 +1,5 @@
 import { status, type ServiceError } from '@grpc/grpc-js';
+import { connectionText } from '../../../shared/errors/connection-text.js';
 import { fromGrpcError, reasonKey } from '../../../shared/errors/grpc-status.js';
 import { LtsError } from '../../../shared/errors/lts-error.js';
 import type { Reason } from '../../../shared/errors/reasons.js';
@@ -23,7 +24,9 @@ const brokenCodes = new Set([status.UNAVAILABLE, status.CANCELLED, status.INTERN
 export function toCallError(error: unknown, address: string): LtsError {
   const { code, metadata, details } = error as Partial<ServiceError>;
   const told = (metadata?.get(reasonKey).length ?? 0) > 0;
-  if (!told && code !== undefined && brokenCodes.has(code)) return new LtsError('NO_TRACKER', `${address} does not answer: ${details ?? String(error)}`, { cause: error });
+  if (!told && code !== undefined && brokenCodes.has(code)) {
+    return new LtsError('NO_TRACKER', `${address} does not answer: ${connectionText(details ?? String(error))}; start a JobTracker, or check --trackers`, { cause: error });
+  }
   if (code === status.DEADLINE_EXCEEDED) return new LtsError('DEADLINE_PASSED', `${address} did not answer in time; the outcome is not known, send the same ids again`, { cause: error });
   return fromGrpcError(error);
 }
