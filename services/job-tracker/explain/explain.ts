@@ -24,12 +24,12 @@ export function explain({ instance, workers, before, now }: ExplainInput): WaitC
   const causes: WaitCause[] = [];
   if (online.length === 0) causes.push({ reason: 'WAIT_REASON_NO_WORKER', message: `no worker of group ${instance.nodeGroup} is connected; start one with --group ${instance.nodeGroup}` });
   else if (!workers.canRun(instance.type)) {
-    causes.push({ reason: 'WAIT_REASON_NO_RUNNER', message: `none of the ${online.length} connected workers has a runner for type ${instance.type}; they have: ${typesOf(online)}` });
+    causes.push({ reason: 'WAIT_REASON_NO_RUNNER', message: `${online.length === 1 ? 'the connected worker has no' : `none of the ${online.length} connected workers has a`} runner for type ${instance.type}, only: ${typesOf(online)}` });
   } else if (workers.peek(instance.type) === undefined) {
     const running = online.reduce((sum, worker) => sum + worker.executions.size, 0);
-    causes.push({ reason: 'WAIT_REASON_NO_FREE_SLOT', message: `all slots of the ${online.length} connected workers are taken (${running} tasks run)` });
+    causes.push({ reason: 'WAIT_REASON_NO_FREE_SLOT', message: `all slots of the ${online.length === 1 ? 'connected worker' : `${online.length} connected workers`} are taken (${running} ${running === 1 ? 'task runs' : 'tasks run'})` });
   }
-  if (before > 0) causes.push({ reason: 'WAIT_REASON_BEHIND_OTHERS', message: `${before >= mostCounted ? `at least ${before}` : before} ready jobs of group ${instance.nodeGroup} come first` });
+  if (before > 0) causes.push({ reason: 'WAIT_REASON_BEHIND_OTHERS', message: `${before >= mostCounted ? `at least ${before}` : before} ready ${before === 1 ? 'job' : 'jobs'} of group ${instance.nodeGroup} ${before === 1 ? 'comes' : 'come'} first` });
   return causes;
 }
 
