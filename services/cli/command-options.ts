@@ -32,7 +32,7 @@ export const submitOptions = {
   onWorkerLoss: { schema: choice(['requeue', 'fail']), description: 'What becomes of a run whose worker is lost; without it: requeue.' },
   maxLost: { schema: int({ min: 1 }), description: 'After so many lost workers the job ends as LOST; without it: 3.' },
   instanceId: { schema: text({ word: 'id' }), description: 'UUIDv7 of the submission, to send it again; without it a new one is made.' },
-  file: { schema: text({ word: 'file' }), description: 'A batch: one job per line as JSON with the field names of lts.v1.Job; - reads standard input.' },
+  file: { schema: text({ word: 'file' }), description: 'A batch: one job per line as JSON, with the snake_case field names of lts.v1.Job and the payload as base64 (or payload_text, payload_json); - reads standard input.' },
   wait: { schema: bool(), default: false, description: 'Waits until the jobs have ended.' },
   waitTimeout: { schema: duration(), default: '10m', description: 'How long --wait waits.' },
 } as const;
@@ -45,6 +45,7 @@ export const listJobsOptions = {
 } as const;
 
 export const logsOptions = {
+  ...whichOptions,
   attempt: { schema: int({ min: 1 }), description: 'Only this attempt.' },
   follow: { schema: bool(), default: false, description: 'Goes on until the job has ended.' },
 } as const;

@@ -1,11 +1,7 @@
 import { type ArgumentSpec, type ClientCommand, command } from './command.js';
 import { failStoreListOptions, feedbackListOptions, feedbackResendOptions, listJobsOptions, logsOptions, queueOptions, submitOptions, whichOptions } from './command-options.js';
 
-const instanceId = (required: boolean): ArgumentSpec => ({
-  name: 'instance-id',
-  required,
-  description: required ? 'The id that submit printed.' : 'The id that submit printed; or --task-id and --group for the newest one.',
-});
+const instanceId: ArgumentSpec = { name: 'instance-id', required: false, description: 'The id that submit printed; or --task-id and --group for the newest one.' };
 
 /** Every command that calls a server. The services themselves are in service-commands.ts. */
 export const clientCommands: readonly ClientCommand[] = [
@@ -19,13 +15,13 @@ export const clientCommands: readonly ClientCommand[] = [
       'lts job submit --task-id report --group demo --json \'{"day":"monday"}\' --trigger-time +5s --max-retry-times 3 --retry-delay 1s,10s,1m',
       'lts job submit --file jobs.jsonl -o json',
     ],
-    exits: [],
+    exits: ['interrupted'],
     handler: async () => (await import('./handlers/submit-job.js')).submitJob,
   }),
   command({
     path: ['job', 'get'],
     description: 'Shows one job with its attempts.',
-    arguments: [instanceId(false)],
+    arguments: [instanceId],
     options: whichOptions,
     examples: ['lts job get --task-id hello --group demo'],
     exits: ['notFound'],
@@ -43,7 +39,7 @@ export const clientCommands: readonly ClientCommand[] = [
   command({
     path: ['job', 'cancel'],
     description: 'Cancels a waiting job, or asks the worker of a running one to stop.',
-    arguments: [instanceId(false)],
+    arguments: [instanceId],
     options: whichOptions,
     examples: ['lts job cancel --task-id hello --group demo'],
     exits: ['notFound'],
@@ -52,16 +48,16 @@ export const clientCommands: readonly ClientCommand[] = [
   command({
     path: ['job', 'logs'],
     description: 'Prints the lines that the runner of a job wrote.',
-    arguments: [instanceId(true)],
+    arguments: [instanceId],
     options: logsOptions,
-    examples: [],
+    examples: ['lts job logs --task-id hello --group demo --follow'],
     exits: ['notFound'],
     handler: async () => (await import('./handlers/show-logs.js')).showLogs,
   }),
   command({
     path: ['job', 'explain'],
     description: 'Says why a job does not run.',
-    arguments: [instanceId(false)],
+    arguments: [instanceId],
     options: whichOptions,
     examples: ['lts job explain --task-id hello --group demo'],
     exits: ['notFound'],

@@ -13,6 +13,7 @@ export const exitCodes = {
   software: { code: 70, meaning: 'A service met an error that it cannot handle.' },
   config: { code: 78, meaning: 'A service cannot start: its settings are wrong (all problems are printed).' },
   timeout: { code: 124, meaning: 'Not done within --timeout or --wait-timeout; the outcome is not known.' },
+  interrupted: { code: 130, meaning: 'Ctrl+C while --wait waited; the job goes on.' },
 } as const;
 
 /** One of the listed ends. */

@@ -105,6 +105,11 @@ describe('jobsFromLines', () => {
     expect(() => jobsFromLines(line)).toThrow(message);
   });
 
+  it('tells all bad lines, up to 20', () => {
+    const lines = ['{"task_id":"a","node_group":"g"}', 'x', '', '{"task_id":"b"}', ...Array.from({ length: 20 }, () => '[]')];
+    expect(() => jobsFromLines(lines.join('\n'))).toThrow(/^line 2 is not JSON: x\nline 4 is not a job: node_group: .*\nline 5 .*[\s\S]*\nline 22 .*\nand 2 more$/);
+  });
+
   it('makes batches that one call may carry', () => {
     const small = Array.from({ length: 2_500 }, (_, i) => ({ task_id: String(i) }));
     expect(intoBatches(small).map((batch) => batch.length)).toEqual([1_000, 1_000, 500]);

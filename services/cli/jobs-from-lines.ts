@@ -57,13 +57,24 @@ function jobFromLine(line: string, number: number): Job {
   return job;
 }
 
-/** One job per line; empty lines are left out. Throws UsageError with the number of the first bad line. */
+const mostProblems = 20;
+
+/** One job per line; empty lines are left out. Throws UsageError with the numbers of the bad lines, at most 20. */
 export function jobsFromLines(content: string): Job[] {
-  return content
-    .split('\n')
-    .map((line, index) => ({ line, number: index + 1 }))
-    .filter(({ line }) => line.trim() !== '')
-    .map(({ line, number }) => jobFromLine(line, number));
+  const jobs: Job[] = [];
+  const problems: string[] = [];
+  for (const [index, line] of content.split('\n').entries()) {
+    if (line.trim() === '') continue;
+    try {
+      jobs.push(jobFromLine(line, index + 1));
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      problems.push(error.message);
+    }
+  }
+  const more = problems.length - mostProblems;
+  if (problems.length > 0) throw new UsageError([...problems.slice(0, mostProblems), ...(more > 0 ? [`and ${more} more`] : [])].join('\n'));
+  return jobs;
 }
 
 /** Batches that one call may carry: at most 1,000 jobs, and well below 4 MiB. */

@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,6 +17,7 @@ import type { SubmitJobsRequest__Output } from '../../shared/grpc/generated/lts/
 import { createHandlers } from '../../shared/grpc/handlers.js';
 import { createServer, listen, shutDown } from '../../shared/grpc/listen.js';
 import { silentLogger } from '../../shared/log/logger.js';
+import { eventually } from '../../test/kit/eventually.js';
 import { packageRoot } from '../../shared/package-root.js';
 
 // The real command as a process, against a server that answers from a script.
@@ -56,11 +58,17 @@ const jobService = {
         : { instance_id: job.instance_id, outcome: 'SUBMIT_OUTCOME_ACCEPTED' as const },
     ),
   })),
-  CancelJob: handlers.unary((request: CancelJobRequest__Output) => ({ outcome: 'CANCEL_OUTCOME_CANCELLED' as const, instance_ids: [request.instance_id || request.task_id, request.node_group] })),
+  CancelJob: handlers.unary((request: CancelJobRequest__Output) => {
+    if (request.task_id === 'over') throw new LtsError('INSTANCE_NOT_FOUND', 'there is no such task');
+    return { outcome: 'CANCEL_OUTCOME_CANCELLED' as const, instance_ids: [request.instance_id || request.task_id, request.node_group] };
+  }),
 };
 
 const adminService = {
   GetInstance: handlers.unary((request: GetInstanceRequest__Output): GetInstanceResponse => {
+    if (request.task_id === 'over') return { instance: { instance_id: 'i-over', job: { task_id: 'over' }, state: 'INSTANCE_STATE_CANCELLED', message: 'by hand\nat x' } };
+    if (request.instance_id === 'i-runs') return { instance: { instance_id: 'i-runs', state: 'INSTANCE_STATE_EXECUTING', task_tracker: 'w1' } };
+    if (request.instance_id === 'i-over') return { instance: { instance_id: 'i-over', state: 'INSTANCE_STATE_FAILED', message: 'boom\nat x' } };
     if (request.instance_id === 'none') throw new LtsError('INSTANCE_NOT_FOUND', 'there is no instance none');
     const done = ++looks > 2;
     return {
@@ -82,6 +90,8 @@ const adminService = {
     lines: [{ attempt: 1, at: 1_700_000_000_000, level: 'LOG_LEVEL_WARN' as const, text: `page ${request.page_token}` }],
     next_page_token: request.page_token === '' ? 'two' : '',
   })),
+  ExplainInstance: handlers.unary((request: { instance_id: string }) => ({ instance_id: request.instance_id })),
+  ResendFeedback: handlers.unary((request: { feedback_ids: string[] }) => ({ resent: request.feedback_ids.filter((id) => id.startsWith('dead')).length })),
   ListQueues: handlers.unary(() => ({ queues: [{ node_group: 'demo', ready: 4, workers: 2 }] })),
 };
 
@@ -104,7 +114,7 @@ describe('lts', () => {
   it('submits, waits for the end and prints it', async () => {
     looks = 0;
     const ended = await run(['job', 'submit', '--task-id', 'a', '--group', 'g', '--wait', '-o', 'json']);
-    expect(ended).toMatchObject({ code: 0, err: '' });
+    expect(ended).toMatchObject({ code: 0, err: expect.stringMatching(/^waiting for [0-9a-f-]{36} …\n$/) });
     expect(JSON.parse(ended.out)).toMatchObject({ state: 'INSTANCE_STATE_SUCCEEDED', message: 'the result', job: { payload: Buffer.from('hi').toString('base64'), priority: 7 } });
     expect(ended.out).not.toContain('_priority');
   });
@@ -148,6 +158,40 @@ describe('lts', () => {
 
   it('cancels by id alone: asks for the group first', async () => {
     expect(JSON.parse((await run(['job', 'cancel', 'x', '-o', 'json'])).out)).toMatchObject({ instance_ids: ['x', 'of-the-job'] });
+  });
+
+  it('says how a task has ended that it is asked to cancel', async () => {
+    const ended = await run(['job', 'cancel', '--task-id', 'over', '--group', 'g']);
+    expect(ended).toMatchObject({ code: 0, out: expect.stringMatching(/i-over +ALREADY_ENDED/), err: 'task over has ended already as CANCELLED\n' });
+  });
+
+  it('explains jobs that nothing holds back', async () => {
+    expect((await run(['job', 'explain', 'i-runs'])).out).toBe('i-runs is EXECUTING on worker w1\n');
+    expect((await run(['job', 'explain', 'i-over'])).out).toBe('i-over has ended as FAILED: boom\n');
+  });
+
+  it('says which results cannot be delivered again', async () => {
+    expect(await run(['feedback', 'resend', 'dead-1'])).toMatchObject({ code: 0, err: '' });
+    expect(await run(['feedback', 'resend', 'dead-1', 'abc'])).toMatchObject({ code: 0, err: expect.stringContaining('1 of 2: the others are not dead results') });
+    expect(await run(['feedback', 'resend', 'abc', 'def'])).toMatchObject({ code: 3, err: expect.stringContaining('no such dead results: abc, def') });
+  });
+
+  it('says that the job goes on when a wait is interrupted', async () => {
+    looks = -1_000_000;
+    const child = spawn(process.execPath, [join(packageRoot, 'dist/services/cli/main.js'), 'job', 'submit', '--task-id', 'a', '--group', 'g', '--wait'], { env: { LTS_TARGET: target } });
+    let err = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      err += text;
+    });
+    const code = once(child, 'close');
+    await eventually(() => looks > -1_000_000, { withinMs: 10_000 });
+    child.kill('SIGINT');
+    expect((await code)[0]).toBe(130);
+    expect(err).toMatch(/^waiting for (\S+) …\nthe job goes on; see: lts job get \1\n$/);
+  });
+
+  it('names the one bad entry of a list', async () => {
+    expect(await run(['job', 'list', '--state', 'READY,RUNNING'])).toMatchObject({ code: 2, err: expect.stringContaining('"RUNNING" (flag --state) is not one of WAITING, READY') });
   });
 
   it('prints every log line once', async () => {

@@ -4,6 +4,7 @@ import type { ResendEntriesResponse__Output } from '../../../shared/grpc/generat
 import type { ClientHandler } from '../command.js';
 import type { failStoreListOptions } from '../command-options.js';
 import { formatTime } from '../output.js';
+import { exitOfResend } from '../resend.js';
 
 /** lts failstore list: what the gateway keeps on its disk. */
 export const listFailStore: ClientHandler<ValuesOf<typeof failStoreListOptions>> = async ({ options, target, output }) => {
@@ -32,5 +33,5 @@ export const resendFailStore: ClientHandler<object> = async ({ args, target, out
   const request = { entry_ids: args.filter((id) => id !== undefined) };
   const answer = await target.call<ResendEntriesResponse__Output>((clients, call, done) => clients.failStore.resendEntries(request, call, done));
   output.data(answer, () => `${answer.resent} in sending again`);
-  return 'ok';
+  return exitOfResend(request.entry_ids, answer.resent, { noun: 'entries', list: 'lts failstore list --dead' }, output);
 };

@@ -4,6 +4,7 @@ import type { ResendFeedbackResponse__Output } from '../../../shared/grpc/genera
 import type { ClientHandler } from '../command.js';
 import type { feedbackListOptions, feedbackResendOptions } from '../command-options.js';
 import { formatTime, shortName } from '../output.js';
+import { exitOfResend } from '../resend.js';
 import { UsageError } from '../usage-error.js';
 
 /** lts feedback list: results that are owed to JobClients. */
@@ -34,5 +35,5 @@ export const resendFeedback: ClientHandler<ValuesOf<typeof feedbackResendOptions
   const request = { feedback_ids: ids, submit_node_group: options.submitGroup ?? '' };
   const answer = await target.call<ResendFeedbackResponse__Output>((clients, call, done) => clients.admin.resendFeedback(request, call, done));
   output.data(answer, () => `${answer.resent} in delivery again`);
-  return 'ok';
+  return exitOfResend(ids, answer.resent, { noun: 'results', list: 'lts feedback list --dead' }, output);
 };

@@ -9,6 +9,7 @@ import { stateOf } from '../instances.js';
 import { formatTime } from '../output.js';
 
 const mostPerPage = 1_000;
+const mostOfMessage = 60;
 
 /** lts job list: instances, newest first. */
 export const listJobs: ClientHandler<ValuesOf<typeof listJobsOptions>> = async ({ options, target, output }) => {
@@ -36,9 +37,13 @@ export const listJobs: ClientHandler<ValuesOf<typeof listJobsOptions>> = async (
       stateOf(instance),
       instance.attempt,
       formatTime(instance.created_at),
-      instance.message.slice(0, 60),
+      shortened(instance.message),
     ]),
   }));
   if (pageToken !== '') output.message(`there are more; see --limit`);
   return 'ok';
 };
+
+function shortened(message: string): string {
+  return message.length > mostOfMessage ? `${message.slice(0, mostOfMessage)}…` : message;
+}

@@ -4,7 +4,7 @@ import type { LogLine__Output } from '../../../shared/grpc/generated/lts/v1/LogL
 import { systemClock } from '../../../shared/time/clock.js';
 import type { ClientHandler } from '../command.js';
 import type { logsOptions } from '../command-options.js';
-import { hasEnded, readInstance } from '../instances.js';
+import { hasEnded, instanceName, readInstance } from '../instances.js';
 import { formatTime, type Output, shortName } from '../output.js';
 import type { Target } from '../target.js';
 
@@ -12,7 +12,8 @@ const followPauseMs = 500;
 
 /** lts job logs: what runners wrote, oldest first; one line of JSON each with -o json. */
 export const showLogs: ClientHandler<ValuesOf<typeof logsOptions>> = async ({ args, options, target, output }) => {
-  const instanceId = args[0] ?? '';
+  const name = instanceName(args[0], options);
+  const instanceId = name.instance_id === '' ? (await readInstance(target, name)).instance_id : name.instance_id;
   const reader = new LogReader(instanceId, options.attempt ?? 0, target, output);
   for (;;) {
     // Read before the lines: lines that are stored with the end are then seen too.

@@ -3,7 +3,7 @@ import type { Job } from '../../../shared/grpc/generated/lts/v1/Job.js';
 import type { SubmitResult__Output } from '../../../shared/grpc/generated/lts/v1/SubmitResult.js';
 import { systemClock } from '../../../shared/time/clock.js';
 import type { ClientHandler } from '../command.js';
-import type { ExitName } from '../exit-codes.js';
+import { exitCodes, type ExitName } from '../exit-codes.js';
 import { waitForEnd } from '../wait-for-end.js';
 import { jobFromOptions, readInput, type SubmitOptions } from '../job-from-options.js';
 import { intoBatches, jobsFromLines } from '../jobs-from-lines.js';
@@ -21,8 +21,19 @@ export const submitJob: ClientHandler<SubmitOptions> = async ({ options, target,
     return exit;
   }
   if (!options.wait) return 'ok';
-  return waitForEnd(results.map(idToWaitFor), options.waitTimeout, target, output);
+  const ids = results.map(idToWaitFor);
+  output.message(`waiting for ${shown(ids)} …`);
+  // Ends the process at once: a call may be under way, and nothing is lost with it.
+  process.once('SIGINT', () => {
+    output.message(ids.length === 1 ? `the job goes on; see: lts job get ${ids[0]}` : `the jobs go on; see: lts job get ${ids[0]}, lts job list`);
+    process.exit(exitCodes.interrupted.code);
+  });
+  return waitForEnd(ids, options.waitTimeout, target, output);
 };
+
+function shown(ids: readonly string[]): string {
+  return ids.length === 1 ? `${ids[0]}` : `${ids.length} jobs, ${ids[0]} first`;
+}
 
 async function submitOne(job: Job, target: Target): Promise<SubmitResult__Output> {
   const { result } = await target.call<{ result: SubmitResult__Output | null }>((clients, options, answer) => clients.job.submitJob({ job }, options, answer));
