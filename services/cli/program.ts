@@ -29,7 +29,7 @@ export function createProgram({ version, clientCommands, nouns, services }: Prog
     .exitOverride()
     .enablePositionalOptions();
   const otherKeys = services.flatMap((service) => Object.keys(service.settings.fields));
-  for (const service of services) addService(program, service, otherKeys, end);
+  for (const service of services) addService(program, service, otherKeys);
   addConfig(program, services, otherKeys, end);
   const parents = new Map<string, Command>();
   for (const row of clientCommands) addClientCommand(parentOf(program, row, nouns, parents), row, otherKeys, end);
@@ -112,7 +112,7 @@ function asUsage<T>(load: () => T): T {
   }
 }
 
-function addService(program: Command, service: ServiceCommand, otherKeys: readonly string[], end: (code: number) => void): void {
+function addService(program: Command, service: ServiceCommand, otherKeys: readonly string[]): void {
   const made = program.command(service.name).description(service.description);
   addServiceOptions(made, service);
   const ends: ExitName[] = ['ok', 'failed', 'usage', 'software', 'config'];
@@ -123,7 +123,8 @@ function addService(program: Command, service: ServiceCommand, otherKeys: readon
     try {
       await serve(service, { flags, file: config, otherKeys });
     } catch (error) {
-      end(failStart(service, error));
+      // What had been started by then must not keep the process.
+      process.exit(failStart(service, error));
     }
   });
 }

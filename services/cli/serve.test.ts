@@ -59,12 +59,28 @@ describe('lts <service>', () => {
     expect(service.err()).toContain('Did you mean --listen?');
   });
 
+  it.each([
+    ['job-tracker', (taken: string) => ['--listen', taken]],
+    ['job-client', (taken: string) => ['--listen', taken]],
+    ['standalone', (taken: string) => ['--listen', '127.0.0.1:0', '--tracker-listen', taken]],
+    ['standalone', (taken: string) => ['--listen', taken, '--tracker-listen', '127.0.0.1:0']],
+  ])('ends with 78 when the port of %s is taken, and holds nothing any more', async (name, listen) => {
+    const first = start(['job-client', '--listen', '127.0.0.1:0', '--data-dir', join(folder, 'taken')]);
+    const taken = (await first.ready).split(' ').at(-1) ?? '';
+    const data = ['--data-dir', join(folder, `free-${name}`)];
+    const second = start([name, ...listen(taken), ...data]);
+    expect(await second.ended).toBe(78);
+    expect(second.err()).toContain(`cannot listen on ${taken}: another process listens there`);
+    first.child.kill('SIGTERM');
+    expect(await first.ended).toBe(0);
+  });
+
   it('ends with 70 and the holder when another process has its data', async () => {
     const first = start(['job-tracker', '--listen', '127.0.0.1:0', '--data-dir', join(folder, 'b')]);
     await first.ready;
     const second = start(['job-tracker', '--listen', '127.0.0.1:0', '--data-dir', join(folder, 'b')]);
     expect(await second.ended).toBe(70);
-    expect(second.err()).toContain('STORE_LOCKED');
+    expect(second.err()).toContain(`STORE_LOCKED: process ${first.child.pid} holds`);
     first.child.kill('SIGINT');
     expect(await first.ended).toBe(0);
   });

@@ -32,7 +32,9 @@ export async function serve(service: ServiceCommand, given: ServiceFlags): Promi
   const log = createLogger(service.name, (values as { logLevel: LogLevelName }).logLevel);
   const fail = guardProcess(log);
   const signals = catchSignals();
-  const running = await service.start(values as never, log);
+  const running = await Promise.race([service.start(values as never, log), signals.then(() => undefined)]);
+  // Asked to leave before it served: there is nothing to drain.
+  if (running === undefined) process.exit(exitCodes.ok.code);
   log.info('process.started', { address: running.address });
   process.stdout.write([`${service.name} ${service.verb} ${running.address}`, ...(running.lines ?? []), ''].join('\n'));
   running.closed?.catch(fail);

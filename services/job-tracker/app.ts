@@ -1,9 +1,10 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { formatAddress } from '../../shared/config/kinds.js';
 import { LtsError } from '../../shared/errors/lts-error.js';
-import { takeOwnerLock } from '../../shared/failstore/owner-lock.js';
+import { type OwnerLock, takeOwnerLock } from '../../shared/failstore/owner-lock.js';
+import type { Health } from '../../shared/grpc/health.js';
 import { createServer, listen, shutDown } from '../../shared/grpc/listen.js';
 import { newId } from '../../shared/ids.js';
 import type { Logger } from '../../shared/log/logger.js';
@@ -56,9 +57,22 @@ export async function startJobTracker(config: JobTrackerConfig, { log, registry:
   const incarnation = newId();
   const closed = new FirstTime();
   const core = new TrackerCore({ config, store, registry, incarnation, clock, log, onFailed: (error) => closed.never(error) });
-  await core.ownership.open();
-  const health = serve(server, core, config, log);
-  const bound = await listen(server, config.listen.host, config.listen.port);
+  const close = async (): Promise<void> => {
+    await registry.close();
+    await store.close();
+    lock?.release();
+  };
+  let health: Health;
+  let bound: number;
+  try {
+    await core.ownership.open();
+    health = serve(server, core, config, log);
+    bound = await listen(server, config.listen.host, config.listen.port);
+  } catch (error) {
+    server.forceShutdown();
+    await close();
+    throw error;
+  }
   const address = formatAddress({ host: config.listen.host, port: bound });
   registry.start().catch((error: unknown) => log.warn('registry.failed', { operation: 'start', error }));
   core.start({
@@ -80,18 +94,27 @@ export async function startJobTracker(config: JobTrackerConfig, { log, registry:
       await withDeadline(core.flushed(), flushWithinMs, 'flushing what was admitted', clock).catch((error: unknown) => log.warn('store.failed', { operation: 'flush', error }));
       await core.leave();
       await shutDown(server, callsWithinMs, clock);
-      await registry.close();
-      await store.close();
-      lock?.release();
+      await close();
     },
   };
 }
 
 /** Without a registry nothing else keeps two trackers from fencing each other off in turns. */
-function lockAlone(dataDir: string): { release(): void } {
+function lockAlone(dataDir: string): OwnerLock {
+  const note = join(dataDir, 'owner.pid');
   const lock = takeOwnerLock(dataDir);
-  if (lock === undefined) throw new LtsError('STORE_LOCKED', `another process holds ${dataDir}; end it, choose another --data-dir, or give both --zookeeper`);
+  if (lock === undefined) throw new LtsError('STORE_LOCKED', `process ${holderIn(note)} holds ${dataDir}; end it, or choose another --data-dir (trackers share one only with a ZooKeeper)`);
+  writeFileSync(note, `${process.pid}\n`);
   return lock;
+}
+
+/** For people: the lock itself does not tell who has it. */
+function holderIn(note: string): string {
+  try {
+    return readFileSync(note, 'utf8').trim();
+  } catch {
+    return '(unknown)';
+  }
 }
 
 function createRegistry(config: JobTrackerConfig, log: Logger, clock: Clock): Registry {

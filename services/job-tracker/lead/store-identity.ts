@@ -7,6 +7,9 @@ import type { Clock } from '../../../shared/time/clock.js';
 /** What passes by itself: the registry is away, or another tracker wrote at the same moment. */
 const passing = new Set(['REGISTRY_UNAVAILABLE', 'VERSION_CONFLICT', 'DEADLINE_PASSED']);
 
+/** A registry that is only being connected is no news. */
+const quietTries = 5;
+
 /**
  * Makes sure that all trackers of a cluster have the same store: the first one writes its identity into the registry,
  * the others compare. Resolves when they agree, however long the registry is away. Rejects with STORE_FOREIGN.
@@ -22,7 +25,7 @@ export async function agreeOnStore(registry: Registry, storeId: () => Promise<st
     } catch (error) {
       const { reason } = toLtsError(error);
       if (!passing.has(reason)) throw error;
-      if (tries === 0) log.warn('registry.failed', { operation: 'store', error });
+      if (tries === quietTries) log.warn('registry.failed', { operation: 'store', error });
     }
     await clock.sleep(backoffMs(Math.min(tries, 4), 50, 1_000));
   }
