@@ -75,6 +75,13 @@ describe('lts <service>', () => {
     expect(await first.ended).toBe(0);
   });
 
+  it('ends with 78 when the data folder is a file', async () => {
+    writeFileSync(join(folder, 'file'), '');
+    const service = start(['job-tracker', '--listen', '127.0.0.1:0', '--data-dir', join(folder, 'file')]);
+    expect(await service.ended).toBe(78);
+    expect(service.err()).toContain('data-dir: cannot make the folder');
+  });
+
   it('ends with 70 and the holder when another process has its data', async () => {
     const first = start(['job-tracker', '--listen', '127.0.0.1:0', '--data-dir', join(folder, 'b')]);
     await first.ready;

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { formatAddress } from '../../shared/config/kinds.js';
-import { LtsError } from '../../shared/errors/lts-error.js';
+import { LtsError, messageOf } from '../../shared/errors/lts-error.js';
 import { type OwnerLock, takeOwnerLock } from '../../shared/failstore/owner-lock.js';
 import type { Health } from '../../shared/grpc/health.js';
 import { createServer, listen, shutDown } from '../../shared/grpc/listen.js';
@@ -43,7 +43,7 @@ const callsWithinMs = 500;
 
 /** Starts a JobTracker. Rejects with CONFIG_INVALID, or with the STORE_ reason, when it cannot. */
 export async function startJobTracker(config: JobTrackerConfig, { log, registry: given, clock = systemClock }: JobTrackerSurroundings): Promise<RunningJobTracker> {
-  mkdirSync(config.dataDir, { recursive: true });
+  makeFolder(config.dataDir);
   const alone = given === undefined && config.zookeeper === undefined;
   const lock = alone ? lockAlone(config.dataDir) : undefined;
   const registry = given ?? createRegistry(config, log, clock);
@@ -97,6 +97,14 @@ export async function startJobTracker(config: JobTrackerConfig, { log, registry:
       await close();
     },
   };
+}
+
+function makeFolder(dataDir: string): void {
+  try {
+    mkdirSync(dataDir, { recursive: true });
+  } catch (error) {
+    throw new LtsError('CONFIG_INVALID', `data-dir: cannot make the folder ${dataDir}: ${messageOf(error)}; choose another --data-dir`, { cause: error });
+  }
 }
 
 /** Without a registry nothing else keeps two trackers from fencing each other off in turns. */

@@ -22,7 +22,7 @@ export function takeOwnerLock(folder: string): OwnerLock | undefined {
   } catch (error) {
     database?.close();
     if (error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')) return undefined;
-    throw new LtsError('STORE_FAILED', `cannot lock the FailStore folder ${folder}: ${messageOf(error)}; check that it exists and is writable`, { cause: error });
+    throw new LtsError('STORE_FAILED', `cannot lock the folder ${folder}: ${messageOf(error)}; check that it is writable (owner.lock holds no data: when it is damaged and no process uses the folder, delete it)`, { cause: error });
   }
   const held = database;
   return {

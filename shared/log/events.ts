@@ -36,6 +36,7 @@ export const events = {
   'client.offline': 'A receiver of results has left.',
   'failstore.stored': 'Something was kept on this disk because it could not be sent.',
   'failstore.drained': 'All that was kept has been sent.',
+  'failstore.duplicate': 'A stored job came when another of its task was waiting already: that one stays.',
   'failstore.dead': 'An entry was refused for good.',
   'failstore.failed': 'The FailStore failed.',
   'stream.connected': 'A stream to a tracker is open.',

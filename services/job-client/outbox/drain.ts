@@ -159,6 +159,7 @@ export class Drain {
     return entries.map((entry, index) => {
       const result = results[index];
       if (result === undefined) return { entry, was: 'unanswered', error: why.message };
+      if (result.outcome === 'SUBMIT_OUTCOME_DUPLICATE_IGNORED') this.#log.info('failstore.duplicate', { instanceId: entry.id, key: entry.key.replace('\n', '/'), waiting: result.existing_instance_id });
       if (result.outcome !== 'SUBMIT_OUTCOME_REJECTED') return { entry, was: 'taken', error: '' };
       return refusal(entry, result.code ?? status.INTERNAL, `${result.reason}: ${result.message}`);
     });
