@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { LtsError, toLtsError } from '../../shared/errors/lts-error.js';
 import type { GetClusterResponse } from '../../shared/grpc/generated/lts/v1/GetClusterResponse.js';
 import type { Logger } from '../../shared/log/logger.js';
@@ -24,6 +25,7 @@ import type { QueueStore } from './queue/queue-store.js';
 import { LostAttempts } from './recover/lost-attempts.js';
 import { Retention } from './recover/retention.js';
 import type { AdminParts } from './rpc/admin-service.js';
+import type { TrackerFacts } from './rpc/node-list.js';
 import { DueTimer } from './schedule/due-timer.js';
 
 /** Ports and settings of a tracker. */
@@ -175,6 +177,10 @@ export class TrackerCore {
     };
   }
 
+  get #self(): Pick<TrackerFacts, 'since' | 'version' | 'pid' | 'host'> {
+    return { since: this.#member?.startedAt ?? 0, version: this.#member?.version ?? '', pid: process.pid, host: hostname() };
+  }
+
   /** What status is drawn from. */
   get status(): Omit<AdminParts, 'ownership' | 'clock'> {
     return {
@@ -183,7 +189,7 @@ export class TrackerCore {
       directory: this.directory,
       delivery: this.delivery,
       clusterStatus: () => this.clusterStatus(),
-      trackers: () => this.view.assignment?.trackers ?? [],
+      trackers: () => (this.view.assignment?.trackers ?? []).map((tracker) => (tracker.incarnation === this.#member?.incarnation ? { ...tracker, ...this.#self } : tracker)),
     };
   }
 

@@ -23,7 +23,7 @@ import type { QueueStore } from '../queue/queue-store.js';
 import type { InstanceRow, InstanceTarget } from '../queue/status-queries.js';
 import { toJobResult } from './feedback-service.js';
 import { fitText, textLimit } from './fit-texts.js';
-import { listNodes } from './node-list.js';
+import { listNodes, type TrackerFacts } from './node-list.js';
 import { toAttempt, toInstance, toLogLine, toQueue } from './status-views.js';
 
 /** What status is drawn from. */
@@ -34,7 +34,7 @@ export interface AdminParts {
   delivery: FeedbackDelivery;
   ownership: Ownership;
   clusterStatus(): Promise<GetClusterResponse>;
-  trackers(): { nodeId: string; incarnation: string; address: string }[];
+  trackers(): TrackerFacts[];
   clock: Clock;
 }
 

@@ -6,10 +6,13 @@ import type { FeedbackDelivery } from '../feedback/feedback-delivery.js';
 /** From here on a worker whose running thread does not answer is shown as BLOCKED. */
 const blockedFromMs = 1_000;
 
+/** What a tracker knows of another; of itself it knows more. */
+export type TrackerFacts = { nodeId: string; incarnation: string; address: string } & Pick<Node, 'since' | 'version' | 'pid' | 'host'>;
+
 /** Trackers, workers and receivers that this tracker knows. */
-export function listNodes(trackers: readonly { nodeId: string; incarnation: string; address: string }[], directory: WorkerDirectory, delivery: FeedbackDelivery): Node[] {
+export function listNodes(trackers: readonly TrackerFacts[], directory: WorkerDirectory, delivery: FeedbackDelivery): Node[] {
   return [
-    ...trackers.map(({ nodeId, incarnation, address }): Node => ({ kind: 'NODE_KIND_JOB_TRACKER', node_id: nodeId, incarnation, address, state: 'NODE_STATE_ONLINE' })),
+    ...trackers.map(({ nodeId, ...facts }): Node => ({ kind: 'NODE_KIND_JOB_TRACKER', node_id: nodeId, state: 'NODE_STATE_ONLINE', ...facts })),
     ...[...directory.all()].map(toNode),
     ...delivery.receivers().map(
       (receiver): Node => ({
