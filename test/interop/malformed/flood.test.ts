@@ -15,11 +15,11 @@ import { expectTakesJobs, expectUnhurt, residentMiB } from './health.js';
 import { encodeLoose } from './hostile-values.js';
 import { WorkStream } from './work-stream.js';
 
-/**
- * What the floods may take and leave behind at most. What the process gives back to the system depends on its allocator,
- * by some 100 MiB; a flood that nothing bounds takes more than 450 MiB, or ends the process.
- */
-const boundMiB = 256;
+/** What the floods may leave behind in memory at most. */
+const boundMiB = 160;
+
+/** The whole heap is capped, the young part too, and the allocator keeps no arena per thread: what is measured is what is held. */
+const capped = { NODE_OPTIONS: '--max-old-space-size=192 --max-semi-space-size=4', MALLOC_ARENA_MAX: '2' };
 
 let service: LoneTracker;
 let caller: Caller;
@@ -27,7 +27,7 @@ let hostile: Caller;
 let quietMiB = 0;
 
 beforeAll(async () => {
-  service = await startTracker(['--ping-interval', '500ms', '--grace', '1s'], { NODE_OPTIONS: '--max-old-space-size=192' });
+  service = await startTracker(['--ping-interval', '500ms', '--grace', '1s'], capped);
   caller = new Caller(service.address);
   await submitMany('warm-up', 5_000, 1_000);
   await submitMany('warm-up-wide', 100, 512 * 1024);
