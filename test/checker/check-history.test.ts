@@ -5,7 +5,7 @@ import type { Event } from './history.js';
 const epoch = 2 ** 32;
 const good: Event[] = [
   { kind: 'worker', pid: 1, workThreads: 1 },
-  { kind: 'acked', id: 'a', atMostOnce: true, needFeedback: true, mayBeCancelled: false },
+  { kind: 'acked', id: 'a', atMostOnce: true, needFeedback: true },
   { kind: 'start', id: 'a', attempt: 1, fence: epoch + 1, pid: 1 },
   { kind: 'end', id: 'a', attempt: 1, pid: 1 },
   { kind: 'result', id: 'a', state: 'SUCCEEDED' },

@@ -8,8 +8,6 @@ export interface Acked {
   /** on_worker_loss FAIL was asked for. */
   atMostOnce: boolean;
   needFeedback: boolean;
-  /** A cancel of it was asked for at some time. */
-  mayBeCancelled: boolean;
 }
 
 /** A run began, written by the task itself. Files are opened for appending, so their order is the order of events. */

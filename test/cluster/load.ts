@@ -41,7 +41,7 @@ export class Load {
     try {
       const result = await this.client.submit(full);
       const id = result.instance_id ?? '';
-      record(this.#folder, 'acked', { kind: 'acked', id, atMostOnce: full.on_worker_loss === 'FAIL', needFeedback: full.need_feedback ?? false, mayBeCancelled: false });
+      record(this.#folder, 'acked', { kind: 'acked', id, atMostOnce: full.on_worker_loss === 'FAIL', needFeedback: full.need_feedback ?? false });
       this.acked.push(result);
       return result;
     } catch (error) {

@@ -28,7 +28,7 @@ describe('the owner is cut off from ZooKeeper, but not from the store', () => {
       const id = newId();
       const answer = await direct.submit({ task_id: id, node_group: group, type: 'quick', instance_id: id, ext_params: { history: cluster.history } });
       if (answer instanceof LtsError) return accepted;
-      record(cluster.history, 'acked', { kind: 'acked', id, atMostOnce: false, needFeedback: false, mayBeCancelled: false });
+      record(cluster.history, 'acked', { kind: 'acked', id, atMostOnce: false, needFeedback: false });
       accepted.push(sentAt);
     }
   }

@@ -64,7 +64,7 @@ export function admission(bench: () => StoreBench): void {
       kind: 'admit', result: 'replaced', seq: expect.any(Number), placement: 'waiting', existingId: first.id, existingSeq, existingPlacement: placement,
     });
     expect(await open.stateOf(first.id)).toBe('REPLACED');
-    expect(await open.store.feedbackGroups()).toEqual([]);
+    expect(await open.store.countFeedback()).toEqual([]);
     expect(await open.one(second)).toEqual({ kind: 'admit', result: 'again', first: 'replaced', existingId: first.id });
     expect(await open.one(first)).toEqual({ kind: 'admit', result: 'again', first: 'accepted', existingId: '' });
     expect(await open.store.load(0)).toMatchObject({ groups: [{ waiting: 1, ready: 0 }], nextDueAt: t0 + 5 });

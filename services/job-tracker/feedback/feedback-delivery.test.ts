@@ -36,7 +36,6 @@ class Rows {
     }
     return Promise.resolve();
   };
-  feedbackGroups = (): Promise<string[]> => Promise.resolve(['app']);
 }
 
 class TestReceiver implements Receiver {

@@ -43,14 +43,14 @@ interface Group {
  * receiver that leaves) is still owed there and read again. Delivery is at least once, with the instance id each time.
  */
 export class FeedbackDelivery {
-  readonly #store: Pick<QueueStore, 'readFeedback' | 'settleFeedback' | 'feedbackGroups'>;
+  readonly #store: Pick<QueueStore, 'readFeedback' | 'settleFeedback'>;
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #groups = new Map<string, Group>();
   #settlement: FeedbackSettlement = { taken: [], failed: [] };
   #settling = false;
 
-  constructor(store: Pick<QueueStore, 'readFeedback' | 'settleFeedback' | 'feedbackGroups'>, clock: Clock, log: Logger) {
+  constructor(store: Pick<QueueStore, 'readFeedback' | 'settleFeedback'>, clock: Clock, log: Logger) {
     this.#store = store;
     this.#clock = clock;
     this.#log = log;

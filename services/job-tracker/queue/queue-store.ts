@@ -41,8 +41,6 @@ export interface QueueStore extends StatusQueries {
   settleFeedback(settled: FeedbackSettlement): Promise<void>;
   /** Puts dead results back into delivery: these ids, or all of a group. Tells how many. */
   resendFeedback(ids: readonly string[], submitNodeGroup: string, now: number): Promise<number>;
-  /** JobClient groups to which results are owed. */
-  feedbackGroups(): Promise<string[]>;
   /** Lower lane. Deletes up to `limit` instances that ended before `before`, with all that belongs to them. Tells how many. */
   purge(before: number, limit: number): Promise<number>;
   /** What the store says of itself. */

@@ -40,7 +40,7 @@ export class FeedbackReads {
 
   /** Dead ones first, then oldest first; of all groups when the name is empty. */
   list(submitNodeGroup: string, deadOnly: boolean, limit: number): FeedbackRow[] {
-    const groups = submitNodeGroup === '' ? this.groups() : [submitNodeGroup];
+    const groups = submitNodeGroup === '' ? this.#groups.all() : [submitNodeGroup];
     const of = (dead: 0 | 1) => groups.flatMap((group) => this.#ofGroup.all(group, dead, limit)).toSorted((a, b) => a.seq - b.seq);
     const rows = deadOnly ? of(1) : [...of(1), ...of(0)];
     return rows.slice(0, limit).map(feedbackRow);
@@ -48,10 +48,6 @@ export class FeedbackReads {
 
   counts(): { submitNodeGroup: string; owed: number; dead: number }[] {
     return this.#counts.all();
-  }
-
-  groups(): string[] {
-    return this.#groups.all();
   }
 }
 

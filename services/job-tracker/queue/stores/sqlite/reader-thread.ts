@@ -26,7 +26,6 @@ const served = {
   readFeedback: (group: string, afterSeq: number, now: number, limit: number) => feedback.due(group, afterSeq, now, limit),
   listFeedback: (group: string, deadOnly: boolean, limit: number) => feedback.list(group, deadOnly, limit),
   countFeedback: () => feedback.counts(),
-  feedbackGroups: () => feedback.groups(),
   close: () => void db.close(),
 };
 

@@ -140,10 +140,6 @@ class SqliteStore implements QueueStore {
     return this.#writer.call('resendFeedback', [ids, submitNodeGroup, now]);
   }
 
-  feedbackGroups(): Promise<string[]> {
-    return this.#read('feedbackGroups', []);
-  }
-
   purge(before: number, limit: number): Promise<number> {
     return this.#writer.call('purge', [before, limit]);
   }
