@@ -97,7 +97,7 @@ export class TrackerCore {
       clock,
       log,
     );
-    this.delivery = new FeedbackDelivery(store, clock, log);
+    this.delivery = new FeedbackDelivery(store, () => [...this.groups.partitions.keys()], clock, log);
     this.#disk = new DiskGuard(config.diskReserve, log);
     this.#dispatcher = new Dispatcher(this.groups, this.directory, this.#pipeline, store, clock);
     this.#dueTimer = new DueTimer(this.groups, this.#pipeline, this.#dispatcher, clock);

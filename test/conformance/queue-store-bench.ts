@@ -34,6 +34,9 @@ export type MakeBench = () => Promise<StoreBench>;
 /** The beginning of time in these tests. */
 export const t0 = 1_700_000_000_000;
 
+/** Of a bench that is connected without options. */
+export const allPartitions: readonly number[] = [0, 1, 2, 3];
+
 export const owner: OwnerIdentity = { nodeId: 'tracker-1', incarnation: 'incarnation-1', pid: process.pid };
 export const worker: WorkerIdentity = { nodeId: 'worker-1', incarnation: 'worker-incarnation-1' };
 export const otherWorker: WorkerIdentity = { nodeId: 'worker-2', incarnation: 'worker-incarnation-2' };

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { newId } from '../../shared/ids.js';
-import { admit, cancel, finish, OpenStore, promote, retry, start, t0, type StoreBench } from './queue-store-bench.js';
+import { admit, allPartitions, cancel, finish, OpenStore, promote, retry, start, t0, type StoreBench } from './queue-store-bench.js';
 
 /** Cancel by instance and by task. */
 export function cancelling(bench: () => StoreBench): void {
@@ -49,7 +49,7 @@ export function cancelling(bench: () => StoreBench): void {
     const job = admit({ needFeedback: true, submitNodeGroup: 'clients' });
     await open.one(job);
     expect(await open.one(cancel({ id: job.id }))).toMatchObject({ cancelled: [{ owedTo: 'clients' }] });
-    expect(await open.store.readFeedback('clients', 0, t0, 10)).toMatchObject([
+    expect(await open.store.readFeedback('clients', allPartitions, 0, t0, 10)).toMatchObject([
       { id: job.id, state: 'CANCELLED', outcome: undefined, attempt: 0, endedAt: t0 + 4 },
     ]);
   });

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { encodeJob } from '../../shared/grpc/job-codec.js';
 import { newId } from '../../shared/ids.js';
 import type { Outcome, Transition } from '../../services/job-tracker/queue/queue-store.js';
-import { admit, cancel, finish, OpenStore, otherWorker, promote, start, t0, worker, type StoreBench } from './queue-store-bench.js';
+import { admit, allPartitions, cancel, finish, OpenStore, otherWorker, promote, start, t0, worker, type StoreBench } from './queue-store-bench.js';
 import { QueueModel } from './queue-store-reference.js';
 
 /** One random step; numbers choose among what is there. */
@@ -121,7 +121,7 @@ class ModelRun {
     same(seen.toReversed(), this.#model.instances());
     const ready = await store.readReady(this.#group, undefined, 1_000);
     same(ready.map(({ id }) => id), this.#model.readyIds());
-    const owed = await store.readFeedback(`${this.#group}-clients`, 0, Number.MAX_SAFE_INTEGER, 1_000);
+    const owed = await store.readFeedback(`${this.#group}-clients`, allPartitions, 0, Number.MAX_SAFE_INTEGER, 1_000);
     same(owed.map(({ id, state }) => `${id} ${state}`), this.#model.owed);
     const loaded = await store.load(0);
     same(loaded.nextDueAt, this.#model.nextDueAt());

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { newId } from '../../shared/ids.js';
 import type { LogRow } from '../../services/job-tracker/queue/queue-store.js';
-import { admit, finish, OpenStore, retry, t0, type StoreBench } from './queue-store-bench.js';
+import { admit, allPartitions, finish, OpenStore, retry, t0, type StoreBench } from './queue-store-bench.js';
 
 /** The feedback queue, log lines and the purge. */
 export function results(bench: () => StoreBench): void {
@@ -15,7 +15,7 @@ export function results(bench: () => StoreBench): void {
     const end = { outcome: 'FAILED', message: 'no', truncated: false, startedAt: 0 } as const;
     expect(await open.one(finish(secondSeq, { end, next: { state: 'FAILED' }, at: t0 + 5 }))).toEqual({ kind: 'finish', applied: true, owedTo: 'clients' });
     await open.one(finish(firstSeq));
-    const rows = await open.store.readFeedback('clients', 0, t0 + 9, 10);
+    const rows = await open.store.readFeedback('clients', allPartitions, 0, t0 + 9, 10);
     expect(rows).toEqual([
       {
         seq: expect.any(Number), id: second.id, taskId: 'second', nodeGroup: 'group', submitNodeGroup: 'clients', state: 'FAILED', outcome: 'FAILED',
@@ -23,9 +23,10 @@ export function results(bench: () => StoreBench): void {
       },
       expect.objectContaining({ id: first.id, state: 'SUCCEEDED', outcome: 'SUCCESS' }),
     ]);
-    expect(await open.store.readFeedback('clients', rows[0]?.seq ?? 0, t0 + 9, 10)).toMatchObject([{ id: first.id }]);
-    expect(await open.store.readFeedback('clients', 0, t0 + 9, 1)).toHaveLength(1);
-    expect(await open.store.readFeedback('others', 0, t0 + 9, 10)).toEqual([]);
+    expect(await open.store.readFeedback('clients', allPartitions, rows[0]?.seq ?? 0, t0 + 9, 10)).toMatchObject([{ id: first.id }]);
+    expect(await open.store.readFeedback('clients', allPartitions, 0, t0 + 9, 1)).toHaveLength(1);
+    expect(await open.store.readFeedback('clients', [1, 2, 3], 0, t0 + 9, 10)).toEqual([]);
+    expect(await open.store.readFeedback('others', allPartitions, 0, t0 + 9, 10)).toEqual([]);
     expect((await open.store.countFeedback()).map(({ submitNodeGroup }) => submitNodeGroup)).toEqual(['clients']);
   });
 
@@ -40,13 +41,13 @@ export function results(bench: () => StoreBench): void {
     const first = await opened();
     const [one, two] = [owing('one'), owing('two')];
     await first.one(finish(await first.running(one)));
-    const [row] = await first.store.readFeedback('clients', 0, t0, 1);
+    const [row] = await first.store.readFeedback('clients', allPartitions, 0, t0, 1);
     await first.store.settleFeedback({ taken: [one.id], failed: [] });
     expect((await first.store.countFeedback()).map(({ submitNodeGroup }) => submitNodeGroup)).toEqual([]);
     await first.store.close();
     const second = await opened();
     await second.one(finish(await second.running(two)));
-    expect(await second.store.readFeedback('clients', row?.seq ?? Number.NaN, t0, 1)).toMatchObject([{ id: two.id }]);
+    expect(await second.store.readFeedback('clients', allPartitions, row?.seq ?? Number.NaN, t0, 1)).toMatchObject([{ id: two.id }]);
   });
 
   it('puts failed deliveries off, counts them, and keeps dead ones aside until they are sent again', async () => {
@@ -61,8 +62,8 @@ export function results(bench: () => StoreBench): void {
         { id: b, message: 'broken', nextAt: t0, dead: true },
       ],
     });
-    expect(await open.store.readFeedback('clients', 0, t0 + 99, 10)).toEqual([]);
-    expect(await open.store.readFeedback('clients', 0, t0 + 100, 10)).toMatchObject([{ id: a, deliveries: 1, lastError: 'busy', dead: false }]);
+    expect(await open.store.readFeedback('clients', allPartitions, 0, t0 + 99, 10)).toEqual([]);
+    expect(await open.store.readFeedback('clients', allPartitions, 0, t0 + 100, 10)).toMatchObject([{ id: a, deliveries: 1, lastError: 'busy', dead: false }]);
     expect(await open.store.countFeedback()).toEqual([{ submitNodeGroup: 'clients', owed: 2, dead: 1 }]);
     expect((await open.store.listFeedback('', false, 10)).map((row) => [row.id, row.dead])).toEqual([
       [b, true],
@@ -71,7 +72,7 @@ export function results(bench: () => StoreBench): void {
     expect(await open.store.listFeedback('clients', true, 10)).toMatchObject([{ id: b, lastError: 'broken' }]);
     expect(await open.store.listFeedback('clients', false, 1)).toMatchObject([{ id: b }]);
     expect(await open.store.resendFeedback([a, b, newId()], '', t0 + 7)).toBe(1);
-    expect(await open.store.readFeedback('clients', 0, t0 + 7, 10)).toMatchObject([{ id: b, dead: false, nextAt: t0 + 7, deliveries: 0 }]);
+    expect(await open.store.readFeedback('clients', allPartitions, 0, t0 + 7, 10)).toMatchObject([{ id: b, dead: false, nextAt: t0 + 7, deliveries: 0 }]);
   });
 
   it('sends all dead results of a group again, and only those', async () => {
@@ -151,7 +152,7 @@ export function results(bench: () => StoreBench): void {
     expect(await open.store.listAttempts(old)).toEqual([]);
     expect((await open.store.listLogs(old, 0, 0, 10)).rows).toEqual([]);
     expect((await open.store.listLogs(young, 0, 0, 10)).rows).toHaveLength(1);
-    expect(await open.store.readFeedback('clients', 0, t0 + 99, 10)).toMatchObject([{ id: young }]);
+    expect(await open.store.readFeedback('clients', allPartitions, 0, t0 + 99, 10)).toMatchObject([{ id: young }]);
     expect(await open.stateOf(young)).toBe('SUCCEEDED');
     expect(await open.stateOf(live)).toBe('EXECUTING');
     expect(await open.store.purge(t0 + 20, 100)).toBe(0);

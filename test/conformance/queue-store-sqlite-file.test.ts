@@ -41,6 +41,12 @@ describe('the SQLite file', () => {
     expect(statSync(bench.file).size).toBeGreaterThan(0);
   });
 
+  it('tells how much room its disk has', async () => {
+    const store = bench.connect();
+    await store.open();
+    expect((await store.health()).freeBytes).toBeGreaterThan(0);
+  });
+
   it('is refused, and not touched, when another program wrote it', async () => {
     const other = new Database(bench.file);
     other.exec('CREATE TABLE mine (a)');

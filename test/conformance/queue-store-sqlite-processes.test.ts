@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vit
 import type { QueueStore } from '../../services/job-tracker/queue/queue-store.js';
 import type { InstanceRow } from '../../services/job-tracker/queue/status-queries.js';
 import { eventually } from '../kit/eventually.js';
-import { admit, OpenStore, owner } from './queue-store-bench.js';
+import { admit, allPartitions, OpenStore, owner } from './queue-store-bench.js';
 import { SqliteBench } from './queue-store-sqlite-bench.js';
 import { StoreProcess } from './queue-store-sqlite-process.js';
 
@@ -56,7 +56,7 @@ describe('processes on one SQLite file', () => {
     const states = new Map(rows.map((row) => [row.id, row.state]));
     const lost = acked.flatMap(({ admitted }) => admitted).filter((id) => !states.has(id));
     const unfinished = acked.flatMap(({ finished }) => finished).filter((id) => states.get(id) !== 'SUCCEEDED');
-    const owed = new Set((await open.store.readFeedback('clients', 0, Number.MAX_SAFE_INTEGER, 1_000_000)).map(({ id }) => id));
+    const owed = new Set((await open.store.readFeedback('clients', allPartitions, 0, Number.MAX_SAFE_INTEGER, 1_000_000)).map(({ id }) => id));
     const unowed = rows.filter(({ id, state }) => (state === 'SUCCEEDED') !== owed.has(id)).map(({ id }) => id);
     await open.store.close();
     const raw = new Database(bench.file);

@@ -19,7 +19,7 @@ export class DiskGuard {
 
   /** Takes the newest figure. */
   note({ freeBytes }: StoreHealth): void {
-    const low = freeBytes < this.#reserveBytes;
+    const low = freeBytes !== undefined && freeBytes < this.#reserveBytes;
     if (low !== (this.#lowBytes !== undefined)) this.#log.warn(low ? 'store.disk_low' : 'store.disk_ok', { freeBytes, reserveBytes: this.#reserveBytes });
     this.#lowBytes = low ? freeBytes : undefined;
   }

@@ -26,7 +26,7 @@ const row = (seq: number): FeedbackRow => ({
 /** Keeps the rows as the store does. */
 class Rows {
   rows: FeedbackRow[] = [];
-  readFeedback = (group: string, afterSeq: number, now: number, limit: number): Promise<FeedbackRow[]> =>
+  readFeedback = (group: string, _partitions: readonly number[], afterSeq: number, now: number, limit: number): Promise<FeedbackRow[]> =>
     Promise.resolve(this.rows.filter((each) => each.submitNodeGroup === group && each.seq > afterSeq && !each.dead && each.nextAt <= now).slice(0, limit));
   settleFeedback = ({ taken, failed }: FeedbackSettlement): Promise<void> => {
     this.rows = this.rows.filter((each) => !taken.includes(each.id));
@@ -74,7 +74,7 @@ describe('FeedbackDelivery', () => {
   beforeEach(() => {
     clock = new VirtualClock();
     rows = new Rows();
-    delivery = new FeedbackDelivery(rows, clock, silentLogger);
+    delivery = new FeedbackDelivery(rows, () => [0], clock, silentLogger);
   });
 
   it('delivers what waited, in order, and forgets it once it is taken', async () => {

@@ -44,14 +44,17 @@ interface Group {
  */
 export class FeedbackDelivery {
   readonly #store: Pick<QueueStore, 'readFeedback' | 'settleFeedback'>;
+  /** The partitions whose results this tracker delivers. */
+  readonly #owned: () => number[];
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #groups = new Map<string, Group>();
   #settlement: FeedbackSettlement = { taken: [], failed: [] };
   #settling = false;
 
-  constructor(store: Pick<QueueStore, 'readFeedback' | 'settleFeedback'>, clock: Clock, log: Logger) {
+  constructor(store: Pick<QueueStore, 'readFeedback' | 'settleFeedback'>, owned: () => number[], clock: Clock, log: Logger) {
     this.#store = store;
+    this.#owned = owned;
     this.#clock = clock;
     this.#log = log;
   }
@@ -191,7 +194,7 @@ export class FeedbackDelivery {
     if (group.reading || !group.mayHaveMore || ![...group.receivers].some((receiver) => receiver.inFlight.size < receiver.maxInFlight)) return;
     group.reading = true;
     group.mayHaveMore = false;
-    this.#store.readFeedback(name, group.readUpTo, this.#clock.now(), readAhead).then(
+    this.#store.readFeedback(name, this.#owned(), group.readUpTo, this.#clock.now(), readAhead).then(
       (rows) => {
         group.reading = false;
         const last = rows[rows.length - 1];

@@ -25,6 +25,8 @@ export interface QueueStore extends StatusQueries {
   take(partitions: readonly number[], owner: OwnerIdentity): Promise<HeldEpoch[]>;
   /** Lets go of partitions in a planned hand-over; a higher epoch is left alone. */
   release(held: readonly HeldEpoch[]): Promise<void>;
+  /** Who holds each partition now. */
+  owners(): Promise<StoredOwner[]>;
   /** Those of the held epochs that are not current any more. */
   fenced(held: readonly HeldEpoch[]): Promise<number[]>;
   /** Everything that the owner of a partition keeps in memory. */
@@ -35,8 +37,8 @@ export interface QueueStore extends StatusQueries {
   commit(batch: CommitBatch): Promise<Outcome[]>;
   /** The second, lower lane: it never delays a commit by more than one of its own small batches. */
   appendLogs(lines: readonly LogRow[]): Promise<void>;
-  /** Owed results of a JobClient group that are due, oldest first, after a sequence. */
-  readFeedback(submitNodeGroup: string, afterSeq: number, now: number, limit: number): Promise<FeedbackRow[]>;
+  /** Owed results of a JobClient group, of jobs of these partitions, that are due, oldest first, after a sequence. */
+  readFeedback(submitNodeGroup: string, partitions: readonly number[], afterSeq: number, now: number, limit: number): Promise<FeedbackRow[]>;
   /** Lower lane. Settles delivered results and notes failed ones. */
   settleFeedback(settled: FeedbackSettlement): Promise<void>;
   /** Puts dead results back into delivery: these ids, or all of a group. Tells how many. */
@@ -69,6 +71,13 @@ export interface OwnerIdentity {
 export interface HeldEpoch {
   partition: number;
   epoch: number;
+}
+
+/** One ownership as it is stored. */
+export interface StoredOwner extends HeldEpoch {
+  /** Empty, as the incarnation: it was released, or never taken. */
+  nodeId: string;
+  incarnation: string;
 }
 
 /** The order of ready rows within a group: smaller first, member by member. */
@@ -321,8 +330,18 @@ export interface LateOutcome {
 export interface StoreHealth {
   state: 'OK' | 'LOCKED' | 'FAILED' | 'CLOSED';
   message: string;
-  /** Free bytes of its file system. */
-  freeBytes: number;
+  /** Free bytes of its file system; undefined: not known here (a database server has its own). */
+  freeBytes: number | undefined;
+  /** The store's clock minus the clock of this host, in milliseconds. 0 for a store on this host. */
+  clockOffsetMs: number;
+  /** What works, but not as it should, for people. */
+  warnings: StoreWarning[];
+}
+
+/** A stable word and a sentence with the value and what to do. */
+export interface StoreWarning {
+  reason: 'ACKS_NOT_REPLICATED' | 'LONG_SNAPSHOT' | 'CLOCK_OFFSET';
+  message: string;
 }
 
 /** A commit that failed. */

@@ -17,13 +17,15 @@ const select = `SELECT f.owed AS seq, i.id, i.task_id AS taskId, g.name AS nodeG
 
 /** Reads of the feedback queue. */
 export class FeedbackReads {
-  readonly #due: Statement<[string, number, number, number], FeedbackData>;
+  readonly #due: Statement<[string, number, number, string, number], FeedbackData>;
   readonly #ofGroup: Statement<[string, number, number], FeedbackData>;
   readonly #counts: Statement<[], { submitNodeGroup: string; owed: number; dead: number }>;
   readonly #groups: Statement<[], string>;
 
   constructor(db: Database) {
-    this.#due = db.prepare(`${select} WHERE c.name = ? AND f.dead = 0 AND f.owed > ? AND f.next_at <= ? ORDER BY f.owed LIMIT ?`);
+    this.#due = db.prepare(
+      `${select} WHERE c.name = ? AND f.dead = 0 AND f.owed > ? AND f.next_at <= ? AND g.part IN (SELECT value FROM json_each(?)) ORDER BY f.owed LIMIT ?`,
+    );
     this.#ofGroup = db.prepare(`${select} WHERE c.name = ? AND f.dead = ? ORDER BY f.owed LIMIT ?`);
     this.#counts = db.prepare(
       `SELECT c.name AS submitNodeGroup, count(*) AS owed, sum(f.dead) AS dead FROM feedback f JOIN client_group c USING (client_id)
@@ -34,8 +36,8 @@ export class FeedbackReads {
       .pluck();
   }
 
-  due(submitNodeGroup: string, afterSeq: number, now: number, limit: number): FeedbackRow[] {
-    return this.#due.all(submitNodeGroup, afterSeq, now, limit).map(feedbackRow);
+  due(submitNodeGroup: string, partitions: readonly number[], afterSeq: number, now: number, limit: number): FeedbackRow[] {
+    return this.#due.all(submitNodeGroup, afterSeq, now, JSON.stringify(partitions), limit).map(feedbackRow);
   }
 
   /** Dead ones first, then oldest first; of all groups when the name is empty. */

@@ -1,5 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3';
-import type { HeldEpoch, LogRow, ReadyKey } from '../../queue-store.js';
+import type { HeldEpoch, LogRow, ReadyKey, StoredOwner } from '../../queue-store.js';
 import { levelOf } from './codes.js';
 import { page } from './page.js';
 
@@ -14,6 +14,7 @@ export class QueueReads {
   readonly #logs: Statement<[string, number, { attempt: number }, number], LogData>;
   readonly #before: Statement<[string, number, number, number, number], number>;
   readonly #epoch: Statement<[number], number>;
+  readonly #owners: Statement<[], StoredOwner>;
 
   constructor(db: Database) {
     this.#logs = db.prepare(
@@ -27,6 +28,9 @@ export class QueueReads {
       )
       .pluck();
     this.#epoch = db.prepare<[number], number>('SELECT epoch FROM ownership WHERE part = ?').pluck();
+    this.#owners = db.prepare(
+      "SELECT part AS partition, epoch, coalesce(node_id, '') AS nodeId, coalesce(incarnation, '') AS incarnation FROM ownership ORDER BY part",
+    );
   }
 
   logs(id: string, attempt: number, afterLine: number, limit: number): { rows: LogRow[]; nextAfter: number | undefined } {
@@ -37,6 +41,10 @@ export class QueueReads {
 
   countBefore(nodeGroup: string, key: ReadyKey, most: number): number {
     return this.#before.get(nodeGroup, key.priority, key.dueAt, key.seq, most) ?? 0;
+  }
+
+  owners(): StoredOwner[] {
+    return this.#owners.all();
   }
 
   fenced(held: readonly HeldEpoch[]): number[] {

@@ -22,8 +22,10 @@ const served = {
   listAttempts: (id: string) => instances.attempts(id),
   listLogs: (id: string, attempt: number, afterLine: number, limit: number) => queues.logs(id, attempt, afterLine, limit),
   countBefore: (nodeGroup: string, key: ReadyKey, most: number) => queues.countBefore(nodeGroup, key, most),
+  owners: () => queues.owners(),
   fenced: (held: readonly HeldEpoch[]) => queues.fenced(held),
-  readFeedback: (group: string, afterSeq: number, now: number, limit: number) => feedback.due(group, afterSeq, now, limit),
+  readFeedback: (group: string, partitions: readonly number[], afterSeq: number, now: number, limit: number) =>
+    feedback.due(group, partitions, afterSeq, now, limit),
   listFeedback: (group: string, deadOnly: boolean, limit: number) => feedback.list(group, deadOnly, limit),
   countFeedback: () => feedback.counts(),
   close: () => void db.close(),

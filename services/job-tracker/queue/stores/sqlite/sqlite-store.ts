@@ -32,6 +32,7 @@ import {
   type ReadyKey,
   type ReadyRow,
   type StoreHealth,
+  type StoredOwner,
   type StoreIdentity,
 } from '../../queue-store.js';
 import type { AttemptRow, InstanceFilter, InstanceRow, InstanceTarget } from '../../status-queries.js';
@@ -100,6 +101,10 @@ class SqliteStore implements QueueStore {
     return this.#writer.call('release', [held]);
   }
 
+  owners(): Promise<StoredOwner[]> {
+    return this.#read('owners', []);
+  }
+
   fenced(held: readonly HeldEpoch[]): Promise<number[]> {
     return this.#read('fenced', [held]);
   }
@@ -128,8 +133,8 @@ class SqliteStore implements QueueStore {
     return this.#writer.call('appendLogs', [lines]);
   }
 
-  readFeedback(submitNodeGroup: string, afterSeq: number, now: number, limit: number): Promise<FeedbackRow[]> {
-    return this.#read('readFeedback', [submitNodeGroup, afterSeq, now, limit]);
+  readFeedback(submitNodeGroup: string, partitions: readonly number[], afterSeq: number, now: number, limit: number): Promise<FeedbackRow[]> {
+    return this.#read('readFeedback', [submitNodeGroup, partitions, afterSeq, now, limit]);
   }
 
   settleFeedback(settled: FeedbackSettlement): Promise<void> {
@@ -184,8 +189,8 @@ class SqliteStore implements QueueStore {
 
   async health(): Promise<StoreHealth> {
     const disk = await statfs(dirname(this.#options.file)).catch(() => undefined);
-    const freeBytes = disk === undefined ? 0 : disk.bavail * disk.bsize;
-    return this.#closed ? { state: 'CLOSED', message: '', freeBytes } : { ...this.#notice, freeBytes };
+    const host = { freeBytes: disk === undefined ? 0 : disk.bavail * disk.bsize, clockOffsetMs: 0, warnings: [] };
+    return this.#closed ? { state: 'CLOSED', message: '', ...host } : { ...this.#notice, ...host };
   }
 
   async close(): Promise<void> {
