@@ -68,7 +68,7 @@ export class ZooKeeperServer {
       `clientPort=${port}`,
       'clientPortAddress=127.0.0.1',
       'admin.enableServer=false',
-      '4lw.commands.whitelist=',
+      '4lw.commands.whitelist=srvr,mntr,cons,wchs',
       'maxClientCnxns=0',
       ...peers,
     ];
@@ -111,6 +111,25 @@ export class ZooKeeperServer {
     if (up && child.exitCode === null && child.signalCode === null) return;
     await this.kill();
     throw new Error(`ZooKeeper did not start on port ${this.port}: ${this.#output}`);
+  }
+
+  /** What the server says of itself: `srvr`, `mntr`, `cons` (its connections) or `wchs` (its watches in short). */
+  tell(word: 'srvr' | 'mntr' | 'cons' | 'wchs'): Promise<string> {
+    return new Promise((resolve, reject) => {
+      let text = '';
+      const socket = connect(this.port, '127.0.0.1', () => socket.write(word));
+      socket.setTimeout(2_000, () => socket.destroy(new Error(`ZooKeeper did not answer ${word} within 2 s`)));
+      socket.on('data', (part) => (text += part.toString()));
+      socket.on('error', reject);
+      socket.on('end', () => resolve(text));
+    });
+  }
+
+  /** How many writes it has taken since its epoch began: sessions, nodes and data, by its own counter. */
+  async writes(): Promise<number> {
+    const zxid = /Zxid: 0x([0-9a-f]+)/.exec(await this.tell('srvr'))?.[1];
+    if (zxid === undefined) throw new Error('ZooKeeper tells no Zxid');
+    return Number(BigInt(`0x${zxid}`) & 0xffff_ffffn);
   }
 
   /** The process stands still (SIGSTOP): connections stay open, nothing is answered. */
