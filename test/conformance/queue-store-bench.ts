@@ -6,7 +6,9 @@ import type {
   CancelOutcome,
   Finish,
   FinishOutcome,
+  GroupLimits,
   HeldEpoch,
+  Limit,
   Outcome,
   OwnerIdentity,
   Promote,
@@ -100,6 +102,11 @@ export function cancel(target: { id: string } | { taskId: string }, values: Part
 
 export function promote(now: number, values: Partial<Promote> = {}): Promote {
   return { kind: 'promote', partition: 0, now, limit: 100, ...values };
+}
+
+/** Sets the limits of "group". */
+export function limit(limits: GroupLimits, values: Partial<Limit> = {}): Limit {
+  return { kind: 'limit', partition: 0, nodeGroup: 'group', limits, ...values };
 }
 
 /** An open store whose partitions are taken. */

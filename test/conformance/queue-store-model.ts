@@ -3,8 +3,8 @@ import { deepStrictEqual as same } from 'node:assert';
 import { expect, it } from 'vitest';
 import { encodeJob } from '../../shared/grpc/job-codec.js';
 import { newId } from '../../shared/ids.js';
-import type { Outcome, Transition } from '../../services/job-tracker/queue/queue-store.js';
-import { admit, allPartitions, cancel, finish, OpenStore, otherWorker, promote, start, t0, worker, type StoreBench } from './queue-store-bench.js';
+import type { GroupLimits, Outcome, Transition } from '../../services/job-tracker/queue/queue-store.js';
+import { admit, allPartitions, cancel, finish, limit, OpenStore, otherWorker, promote, start, t0, worker, type StoreBench } from './queue-store-bench.js';
 import { QueueModel } from './queue-store-reference.js';
 
 /** One random step; numbers choose among what is there. */
@@ -14,7 +14,8 @@ type Step =
   | { do: 'start' | 'reassign' | 'late'; pick: number; wrong: boolean }
   | { do: 'finish'; pick: number; wrong: boolean; next: 'SUCCEEDED' | 'FAILED' | 'CANCELLED' | 'LOST' | 'retry'; dueIn: number }
   | { do: 'cancel'; pick: number; byTask: boolean }
-  | { do: 'promote'; limit: number };
+  | { do: 'promote'; limit: number }
+  | { do: 'limit'; limits: GroupLimits };
 
 const pick = fc.nat({ max: 1_000 });
 const rarely = fc.nat({ max: 9 }).map((n) => n === 0);
@@ -38,6 +39,12 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('cancel' as const), pick, byTask: fc.boolean() }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('promote' as const), limit: fc.constantFrom(1, 100) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('limit' as const), limits: fc.record({ backlog: fc.nat(), maxRunning: fc.nat(), startsPerSecond: fc.constantFrom(0.5, 1 / 3, 100) }, { requiredKeys: [] }),
+    }),
+  },
 );
 
 const run = fc.array(fc.array(step, { minLength: 1, maxLength: 6 }), { minLength: 1, maxLength: 25 });
@@ -126,7 +133,7 @@ class ModelRun {
     const loaded = await store.load(0);
     same(loaded.nextDueAt, this.#model.nextDueAt());
     const counts = loaded.groups.find(({ nodeGroup }) => nodeGroup === this.#group) ?? { nodeGroup: this.#group, waiting: 0, ready: 0 };
-    same(counts, this.#model.counts());
+    same(plain(counts), plain(this.#model.counts()));
     same(loaded.executing.map(({ id, attempt, cancelling }) => ({ id, attempt, cancelling })), this.#model.executing());
   }
 
@@ -141,6 +148,7 @@ class ModelRun {
   #transition(each: Step): Transition | undefined {
     if (each.do === 'admit') return this.#admit(each);
     if (each.do === 'promote') return promote(this.#now, { limit: each.limit });
+    if (each.do === 'limit') return limit(each.limits, { nodeGroup: this.#group });
     const known = [...this.#seqs];
     const chosen = known[each.pick % Math.max(known.length, 1)];
     if (chosen === undefined) return undefined;

@@ -1,4 +1,4 @@
-import type { Admit, Cancel, Finish, Transition } from '../../services/job-tracker/queue/queue-store.js';
+import type { Admit, Cancel, Finish, GroupLimits, Transition } from '../../services/job-tracker/queue/queue-store.js';
 
 interface Instance {
   id: string;
@@ -29,6 +29,7 @@ export class QueueModel {
   readonly #nodeGroup: string;
   readonly #instances = new Map<string, Instance>();
   readonly #sent = new Map<string, Sent>();
+  #limits: GroupLimits | undefined;
   readonly #tasks = new Map<string, { current: Instance; next: Instance | undefined }>();
 
   constructor(nodeGroup: string) {
@@ -57,6 +58,9 @@ export class QueueModel {
         const nextDueAt = this.nextDueAt();
         return { kind: 'promote', ready, ...(nextDueAt === undefined ? {} : { nextDueAt }) };
       }
+      case 'limit':
+        this.#limits = t.limits;
+        return { kind: 'limit' };
       case 'late':
         return { kind: 'late', known: t.attempt > 0 && t.attempt <= this.#of(t.id).attempts };
     }
@@ -82,7 +86,8 @@ export class QueueModel {
   counts(): unknown {
     const states = [...this.#instances.values()].map(({ state }) => state);
     const of = (...wanted: string[]) => states.filter((state) => wanted.includes(state)).length;
-    return { nodeGroup: this.#nodeGroup, waiting: of('WAITING', 'BLOCKED'), ready: of('READY') };
+    const limits = Object.values(this.#limits ?? {}).every((value) => value === undefined) ? {} : { limits: this.#limits };
+    return { nodeGroup: this.#nodeGroup, waiting: of('WAITING', 'BLOCKED'), ready: of('READY'), ...limits };
   }
 
   nextDueAt(): number | undefined {

@@ -1,9 +1,11 @@
 import Database from 'better-sqlite3';
 import { closeSync, mkdirSync, openSync, readFileSync, rmdirSync, rmSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openForWriting } from '../../services/job-tracker/queue/stores/sqlite/database.js';
 import { LockWait } from '../../services/job-tracker/queue/stores/sqlite/lock-wait.js';
-import { admit, finish, OpenStore, owner } from './queue-store-bench.js';
+import { packageRoot } from '../../shared/package-root.js';
+import { admit, finish, limit, OpenStore, owner } from './queue-store-bench.js';
 import { SqliteBench } from './queue-store-sqlite-bench.js';
 
 describe('the SQLite file', () => {
@@ -39,6 +41,19 @@ describe('the SQLite file', () => {
     writeFileSync(bench.file, '');
     await bench.connect().open();
     expect(statSync(bench.file).size).toBeGreaterThan(0);
+  });
+
+  it('of the first schema is brought up to date when it is opened, with what it holds', async () => {
+    const file = new Database(bench.file);
+    file.exec(readFileSync(join(packageRoot, 'services/job-tracker/queue/stores/sqlite/migrations/0001_initial.sql'), 'utf8'));
+    file.exec(`PRAGMA user_version = 1; PRAGMA application_id = ${0x4c545351};
+      INSERT INTO meta VALUES (1, 'old', 'test', 1); INSERT INTO ownership (part, epoch) VALUES (0, 7); INSERT INTO node_group VALUES (1, 'group', 0)`);
+    file.close();
+    const open = await OpenStore.of(bench.connect({ partitions: 1 }));
+    expect(open.held).toEqual([{ partition: 0, epoch: 8 }]);
+    expect((await open.store.load(0)).groups).toEqual([{ nodeGroup: 'group', waiting: 0, ready: 0 }]);
+    await open.one(limit({ maxRunning: 3 }));
+    expect((await open.store.load(0)).groups).toMatchObject([{ limits: { maxRunning: 3 } }]);
   });
 
   it('tells how much room its disk has', async () => {

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe } from 'vitest';
 import type { MakeBench, StoreBench } from './queue-store-bench.js';
 import { admission } from './queue-store-admission.js';
 import { cancelling } from './queue-store-cancelling.js';
+import { limits } from './queue-store-limits.js';
 import { model } from './queue-store-model.js';
 import { ownership } from './queue-store-ownership.js';
 import { queries } from './queue-store-queries.js';
@@ -37,6 +38,9 @@ export function queueStoreConformance(name: string, make: MakeBench): void {
     });
     describe('results, logs and retention', () => {
       results(current);
+    });
+    describe('limits', () => {
+      limits(current);
     });
     describe('queries', () => {
       queries(current);

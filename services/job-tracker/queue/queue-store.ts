@@ -142,10 +142,29 @@ export interface WorkerIdentity {
 
 /** A partition as its new owner finds it. */
 export interface LoadedPartition {
-  groups: { nodeGroup: string; waiting: number; ready: number }[];
+  groups: LoadedGroup[];
   executing: ExecutingRow[];
   /** When the next waiting row is due; undefined: none waits for a time. */
   nextDueAt: number | undefined;
+}
+
+/** A node group as its new owner finds it. */
+export interface LoadedGroup {
+  nodeGroup: string;
+  waiting: number;
+  ready: number;
+  /** Undefined: it has none of its own. */
+  limits?: GroupLimits | undefined;
+}
+
+/** Limits of a node group; what is undefined is not limited by the group. */
+export interface GroupLimits {
+  /** Waiting and ready jobs; more are refused. */
+  backlog?: number | undefined;
+  /** Attempts at once, over all workers. */
+  maxRunning?: number | undefined;
+  /** May be a fraction. */
+  startsPerSecond?: number | undefined;
 }
 
 /** Transitions of any number of owned partitions. */
@@ -156,7 +175,7 @@ export interface CommitBatch {
 }
 
 /** One change. */
-export type Transition = Admit | Start | Finish | Reassign | Cancel | Promote | Late;
+export type Transition = Admit | Start | Finish | Reassign | Cancel | Promote | Late | Limit;
 
 /** Step 1: takes a job in. */
 export interface Admit {
@@ -257,8 +276,16 @@ export interface Late {
   message: string;
 }
 
+/** Gives a node group these limits in place of those that it had. A group that is not known yet is made. */
+export interface Limit {
+  kind: 'limit';
+  partition: number;
+  nodeGroup: string;
+  limits: GroupLimits;
+}
+
 /** What became of a transition, by its kind. */
-export type Outcome = AdmitOutcome | StartOutcome | FinishOutcome | ReassignOutcome | CancelOutcome | PromoteOutcome | LateOutcome;
+export type Outcome = AdmitOutcome | StartOutcome | FinishOutcome | ReassignOutcome | CancelOutcome | PromoteOutcome | LateOutcome | LimitOutcome;
 
 /** A ready row with its group, as it enters the ready set. */
 export type NewlyReady = ReadyRow & { nodeGroup: string };
@@ -324,6 +351,10 @@ export interface LateOutcome {
   kind: 'late';
   /** Whether the attempt is known at all. */
   known: boolean;
+}
+
+export interface LimitOutcome {
+  kind: 'limit';
 }
 
 /** How the store is. */

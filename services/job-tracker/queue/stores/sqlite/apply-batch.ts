@@ -3,6 +3,7 @@ import type { CommitBatch, HeldEpoch, Outcome, Transition } from '../../queue-st
 import { admit } from './admit.js';
 import { cancel } from './cancel.js';
 import { finish, late, promote, reassign, start } from './run-transitions.js';
+import { limit } from './limit.js';
 import { kindOf } from './sqlite-errors.js';
 import { StoreFailure } from './store-failure.js';
 import type { WriterState } from './writer-state.js';
@@ -94,5 +95,7 @@ function apply(w: WriterState, t: Transition): Outcome {
       return promote(w, t);
     case 'late':
       return late(w, t);
+    case 'limit':
+      return limit(w, t);
   }
 }

@@ -39,6 +39,7 @@ const transition = fc.oneof(
   fc.record({ ...ofKind('cancel'), nodeGroup: text, taskId: text, at: time }),
   fc.record({ ...ofKind('promote'), now: time, limit: count }),
   fc.record({ ...ofKind('late'), id: text, attempt: count, outcome, message: text }),
+  fc.record({ ...ofKind('limit'), nodeGroup: text, limits: fc.record({ backlog: count, maxRunning: count, startsPerSecond: fc.double({ min: 0, max: 1e6, noNaN: true }) }, { requiredKeys: [] }) }),
 );
 
 const readyRow = fc.record({
@@ -56,6 +57,7 @@ const anyOutcome: fc.Arbitrary<Outcome> = fc.oneof(
   fc.record({ kind: fc.constant('reassign' as const), applied: fc.boolean(), job: fc.option(bytes, { nil: undefined }) }),
   fc.record({ kind: fc.constant('promote' as const), ready: fc.array(readyRow), nextDueAt: fc.option(time, { nil: undefined }) }),
   fc.record({ kind: fc.constant('late' as const), known: fc.boolean() }),
+  fc.record({ kind: fc.constant('limit' as const) }),
 ) as fc.Arbitrary<Outcome>;
 
 describe('a packed batch', () => {

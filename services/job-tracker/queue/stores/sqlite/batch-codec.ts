@@ -1,4 +1,4 @@
-import type { CommitBatch, NewlyReady, Outcome, Placement, Transition, WorkerIdentity } from '../../queue-store.js';
+import type { CommitBatch, GroupLimits, NewlyReady, Outcome, Placement, Transition, WorkerIdentity } from '../../queue-store.js';
 import { finalStateOf, outcomeCodes, outcomeOf, stateCodes } from './codes.js';
 import { JobPacker, jobsOf } from './packed-jobs.js';
 import { policyOf, policyText } from './policy-text.js';
@@ -16,8 +16,11 @@ export interface PackedBatch {
   jobs: Uint8Array<ArrayBuffer>;
 }
 
-const kinds = ['admit', 'start', 'finish', 'reassign', 'cancel', 'promote', 'late'] as const;
+const kinds = ['admit', 'start', 'finish', 'reassign', 'cancel', 'promote', 'late', 'limit'] as const;
 const kindCodes = Object.fromEntries(kinds.map((kind, code) => [kind, code])) as Record<Transition['kind'], number>;
+
+const limitNames = ['backlog', 'maxRunning', 'startsPerSecond'] as const;
+const noLimit = -1;
 
 /** Packs the batch; the job buffers are copied, not taken. */
 export function packBatch(batch: CommitBatch): PackedBatch {
@@ -70,6 +73,9 @@ class BatchPacker {
       case 'late':
         this.#strings.push(t.id, t.message);
         this.numbers.push(t.attempt, outcomeCodes[t.outcome]);
+        break;
+      case 'limit':
+        this.numbers.push(this.#name(t.nodeGroup), ...limitNames.map((name) => t.limits[name] ?? noLimit));
         break;
     }
   }
@@ -152,7 +158,14 @@ class BatchReader {
         this.#number++;
         return row;
       }
+      case 'limit':
+        return { kind, partition, nodeGroup: this.#name(), limits: this.#limits() };
     }
+  }
+
+  #limits(): GroupLimits {
+    const given = limitNames.map((name) => [name, this.number()] as const).filter(([, value]) => value !== noLimit);
+    return Object.fromEntries(given);
   }
 
   #admit(partition: number): Transition {

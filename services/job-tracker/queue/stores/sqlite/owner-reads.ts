@@ -1,6 +1,6 @@
 import type { Statement } from 'better-sqlite3';
 import { idFromBytes } from '../../../../../shared/ids.js';
-import type { ExecutingRow, LoadedPartition, ReadyKey, ReadyRow } from '../../queue-store.js';
+import type { ExecutingRow, GroupLimits, LoadedPartition, ReadyKey, ReadyRow } from '../../queue-store.js';
 import { policyOf } from './policy-text.js';
 import { smallJobBytes } from './writer-sql.js';
 import type { WriterState } from './writer-state.js';
@@ -28,6 +28,13 @@ interface ExecutingData extends Omit<ExecutingRow, 'id' | 'policy' | 'worker' | 
   cancelling: number;
 }
 
+interface GroupData extends LimitColumns {
+  groupId: number;
+  name: string;
+}
+
+type LimitColumns = { [name in keyof Required<GroupLimits>]: number | null };
+
 const readySelect = `SELECT r.seq, i.id, i.type, r.priority, r.due_at AS dueAt, r.attempts, r.retry_times AS retryTimes, r.lost_times AS lostTimes,
     i.policy, i.task_id AS taskId, coalesce(i.client_id, 0) AS clientId,
     CASE WHEN length(i.job) <= ${smallJobBytes} THEN i.job END AS job
@@ -40,7 +47,7 @@ export class OwnerReads {
   readonly #after: Statement<[number, number, number, number, number], ReadyData>;
   readonly #executing: Statement<[number], ExecutingData>;
   readonly #counts: Record<'ready' | 'waiting' | 'blocked', Statement<[number], { groupId: number; rows: number }>>;
-  readonly #groups: Statement<[number], { groupId: number; name: string }>;
+  readonly #groups: Statement<[number], GroupData>;
 
   constructor(w: WriterState) {
     this.#w = w;
@@ -55,7 +62,10 @@ export class OwnerReads {
        LEFT JOIN task t ON t.group_id = i.group_id AND t.task_id = i.task_id LEFT JOIN worker k ON k.worker_id = x.worker_id
        WHERE g.part = ? ORDER BY x.seq`,
     );
-    this.#groups = db.prepare('SELECT group_id AS groupId, name FROM node_group WHERE part = ? ORDER BY name');
+    this.#groups = db.prepare(
+      `SELECT group_id AS groupId, name, backlog, max_running AS maxRunning, starts_per_second AS startsPerSecond
+       FROM node_group WHERE part = ? ORDER BY name`,
+    );
     this.#counts = {
       ready: db.prepare('SELECT group_id AS groupId, count(*) AS rows FROM ready WHERE group_id IN (SELECT group_id FROM node_group WHERE part = ?) GROUP BY group_id'),
       waiting: db.prepare('SELECT group_id AS groupId, count(*) AS rows FROM waiting WHERE part = ? GROUP BY group_id'),
@@ -87,13 +97,19 @@ export class OwnerReads {
   load(partition: number): LoadedPartition {
     const count = (what: 'ready' | 'waiting' | 'blocked') => new Map(this.#counts[what].all(partition).map((row) => [row.groupId, row.rows]));
     const [ready, waiting, blocked] = [count('ready'), count('waiting'), count('blocked')];
-    const groups = this.#groups.all(partition).map(({ groupId, name }) => ({
+    const groups = this.#groups.all(partition).map(({ groupId, name, ...limits }) => ({
       nodeGroup: name,
       waiting: (waiting.get(groupId) ?? 0) + (blocked.get(groupId) ?? 0),
       ready: ready.get(groupId) ?? 0,
+      limits: limitsOf(limits),
     }));
     return { groups, executing: this.#executing.all(partition).map(executingRow), nextDueAt: this.#w.sql.nextDue.get(partition) };
   }
+}
+
+function limitsOf({ backlog, maxRunning, startsPerSecond }: LimitColumns): GroupLimits | undefined {
+  if (backlog === null && maxRunning === null && startsPerSecond === null) return undefined;
+  return { backlog: backlog ?? undefined, maxRunning: maxRunning ?? undefined, startsPerSecond: startsPerSecond ?? undefined };
 }
 
 function executingRow(row: ExecutingData): ExecutingRow {

@@ -88,6 +88,8 @@ export function prepareWriterSql(db: Database): WriterSql {
     endedState: db.prepare<[number], number>('SELECT state FROM ended WHERE seq = ?').pluck(),
     owe: run("INSERT INTO feedback (client_id, dead, owed, seq, deliveries, next_at, last_error) VALUES (?, 0, ?, ?, 0, 0, '')"),
 
+    setLimits: run('UPDATE node_group SET backlog = ?, max_running = ?, starts_per_second = ? WHERE group_id = ?'),
+
     lateOnAttempt: run(
       `UPDATE attempt SET late_outcome = @outcome, late_message = @message
        WHERE seq = @seq AND attempt = @attempt AND late_outcome IS NULL AND outcome <> @outcome`,
@@ -147,6 +149,7 @@ type RunName =
   | 'endRun'
   | 'endWaiting'
   | 'owe'
+  | 'setLimits'
   | 'lateOnAttempt'
   | 'lateOnEnd';
 
