@@ -35,6 +35,8 @@ export interface TrackerParts {
   registry: Registry;
   incarnation: string;
   clock: Clock;
+  /** Makes a UUIDv7 of this time. */
+  newId: (now: number) => string;
   log: Logger;
   /** The store has failed for good: this process can do nothing any more. */
   onFailed(error: LtsError): void;
@@ -73,7 +75,7 @@ export class TrackerCore {
   #wallOffset: number;
 
   constructor(parts: TrackerParts) {
-    const { config, store, clock, log, incarnation } = parts;
+    const { config, store, clock, newId, log, incarnation } = parts;
     this.#parts = parts;
     this.#wallOffset = clock.now() - clock.monotonic();
     this.groups = new OwnedGroups(config.readyInMemory);
@@ -85,7 +87,7 @@ export class TrackerCore {
       onFenced: (partitions) => this.ownership.fenced(partitions),
       onRolledBack: (error) => log.warn('store.failed', { operation: 'commit', reason: error.reason, why: error.message }),
       onCommitted: () => this.directory.flush(),
-    });
+    }, clock);
     this.directory = new WorkerDirectory(
       this.groups,
       {
@@ -103,7 +105,7 @@ export class TrackerCore {
     this.#dueTimer = new DueTimer(this.groups, this.#pipeline, this.#dispatcher, clock);
     const shared = { groups: this.groups, pipeline: this.#pipeline, dispatcher: this.#dispatcher, dueTimer: this.#dueTimer, clock };
     const settlement = new AttemptSettlement({ ...shared, workers: this.directory, feedback: this.delivery });
-    this.admission = new Admission({ ...shared, ownership: this.ownership, disk: this.#disk, queries: store, settings: { backlogLimit: config.backlogLimit, retentionMs: config.retention } });
+    this.admission = new Admission({ ...shared, newId, ownership: this.ownership, disk: this.#disk, queries: store, settings: { backlogLimit: config.backlogLimit, retentionMs: config.retention } });
     this.cancellation = new Cancellation(this.ownership, this.#pipeline, settlement, clock);
     this.#lost = new LostAttempts(this.groups, settlement, this.directory, clock, log);
     this.results = new ResultIntake(this.groups, this.#pipeline, settlement, (session) => this.directory.touched(session), log);

@@ -15,6 +15,8 @@ export interface Clock {
   monotonic(): number;
   /** Calls back once after delayMs (monotonic; below 0 counts as 0, any length). Does not keep the process alive when `unref`. */
   after(delayMs: number, callback: () => void, options?: { unref?: boolean }): Timer;
+  /** Calls back in the next turn of the loop: what this turn still brings is handled before. */
+  soon(callback: () => void): void;
   /** Resolves after delayMs; rejects with the signal's reason when it is aborted first. */
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
 }
@@ -40,6 +42,10 @@ class SystemClock implements Clock {
     };
     arm(delayMs);
     return { cancel: () => clearTimeout(handle) };
+  }
+
+  soon(callback: () => void): void {
+    setImmediate(callback);
   }
 
   sleep(delayMs: number, signal?: AbortSignal): Promise<void> {

@@ -37,6 +37,10 @@ export class VirtualClock implements Clock {
     return { cancel: () => void this.#pending.delete(pending) };
   }
 
+  soon(callback: () => void): void {
+    setImmediate(callback);
+  }
+
   sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const timer = this.after(delayMs, resolve);

@@ -2,7 +2,6 @@ import { LtsError, toLtsError } from '../../../shared/errors/lts-error.js';
 import { reasons } from '../../../shared/errors/reasons.js';
 import type { Job__Output } from '../../../shared/grpc/generated/lts/v1/Job.js';
 import type { SubmitResult } from '../../../shared/grpc/generated/lts/v1/SubmitResult.js';
-import { newId } from '../../../shared/ids.js';
 import { readJob } from '../../../shared/job/read-job.js';
 import type { Clock } from '../../../shared/time/clock.js';
 import type { Dispatcher } from '../dispatch/dispatcher.js';
@@ -41,6 +40,7 @@ export class Admission {
   readonly #queries: Pick<StatusQueries, 'findInstance'>;
   readonly #settings: AdmissionSettings;
   readonly #clock: Clock;
+  readonly #newId: (now: number) => string;
 
   constructor(parts: {
     groups: OwnedGroups;
@@ -52,6 +52,7 @@ export class Admission {
     queries: Pick<StatusQueries, 'findInstance'>;
     settings: AdmissionSettings;
     clock: Clock;
+    newId: (now: number) => string;
   }) {
     this.#groups = parts.groups;
     this.#pipeline = parts.pipeline;
@@ -62,6 +63,7 @@ export class Admission {
     this.#queries = parts.queries;
     this.#settings = parts.settings;
     this.#clock = parts.clock;
+    this.#newId = parts.newId;
   }
 
   /** One result per job, in their order. Throws only what concerns the whole batch. */
@@ -91,7 +93,7 @@ export class Admission {
       if (id !== '') checkIdTime(id, now, this.#settings.retentionMs);
       const partition = this.#ownership.require(job.node_group);
       const group = this.#groups.group(job.node_group, partition);
-      const admit = toAdmit(job, bytes, partition, now, fromFailStore);
+      const admit = toAdmit(job, id === '' ? this.#newId(now) : id, bytes, partition, now, fromFailStore);
       if (this.#backlog(group) < this.#settings.backlogLimit) this.#store(group, admit, settle);
       else void this.#admitKnown(group, admit, settle);
     } catch (error) {
@@ -160,10 +162,10 @@ export class Admission {
   }
 }
 
-function toAdmit(job: Job__Output, bytes: Buffer, partition: number, now: number, fromFailStore: boolean): Admit {
+function toAdmit(job: Job__Output, id: string, bytes: Buffer, partition: number, now: number, fromFailStore: boolean): Admit {
   return {
     kind: 'admit',
-    id: job.instance_id === '' ? newId(now) : job.instance_id,
+    id,
     clientId: job.instance_id !== '',
     partition,
     nodeGroup: job.node_group,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { LtsError } from '../../../shared/errors/lts-error.js';
+import { systemClock } from '../../../shared/time/clock.js';
 import { settle } from '../../../test/kit/virtual-clock.js';
 import { CommitPipeline } from './commit-pipeline.js';
 import { type CommitBatch, CommitFailed, type Outcome, type QueueStore, type Transition } from './queue-store.js';
@@ -36,7 +37,7 @@ class Bench {
       },
       onRolledBack: (error) => this.rolledBack.push(error.reason),
       onCommitted: () => this.committed++,
-    });
+    }, systemClock);
   }
 
   add(partition: number): { error?: LtsError | undefined; done: boolean } {

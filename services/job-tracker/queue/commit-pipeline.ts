@@ -1,4 +1,5 @@
 import { LtsError } from '../../../shared/errors/lts-error.js';
+import type { Clock } from '../../../shared/time/clock.js';
 import { CommitFailed, type HeldEpoch, type Outcome, type QueueStore, type Transition } from './queue-store.js';
 
 /** Called once: with the outcome, or with the error that kept the transition from the store. */
@@ -37,15 +38,17 @@ const smallBytes = 256;
 export class CommitPipeline {
   readonly #store: QueueStore;
   readonly #owner: PipelineOwner;
+  readonly #clock: Pick<Clock, 'soon'>;
   #queue: Pending[] = [];
   #bytes = 0;
   #running = false;
   #scheduled = false;
   #idle: (() => void)[] = [];
 
-  constructor(store: QueueStore, owner: PipelineOwner) {
+  constructor(store: QueueStore, owner: PipelineOwner, clock: Pick<Clock, 'soon'>) {
     this.#store = store;
     this.#owner = owner;
+    this.#clock = clock;
   }
 
   /** Transitions that wait for a commit. */
@@ -75,7 +78,7 @@ export class CommitPipeline {
     if (this.#running || this.#scheduled) return;
     this.#scheduled = true;
     // One turn of the loop: what the same read from a socket brought forms one commit.
-    setImmediate(() => {
+    this.#clock.soon(() => {
       this.#scheduled = false;
       void this.#run();
     });
