@@ -134,6 +134,9 @@ class ModelRun {
     same(loaded.nextDueAt, this.#model.nextDueAt());
     const counts = loaded.groups.find(({ nodeGroup }) => nodeGroup === this.#group) ?? { nodeGroup: this.#group, waiting: 0, ready: 0 };
     same(plain(counts), plain(this.#model.counts()));
+    same(await store.readExecuting(0, 0, 1_000), loaded.executing);
+    same(await store.nextDue(0), loaded.nextDueAt);
+    same(await store.recount(this.#group, 1_000), { waiting: counts.waiting, ready: counts.ready });
     same(loaded.executing.map(({ id, attempt, cancelling }) => ({ id, attempt, cancelling })), this.#model.executing());
   }
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { CommitFailed } from '../../services/job-tracker/queue/queue-store.js';
-import { admit, OpenStore, owner, start, t0, type StoreBench } from './queue-store-bench.js';
+import { admit, OpenStore, owner, start, t0, type StoreBench, worker } from './queue-store-bench.js';
 
 /** Identity, epochs and what a new owner finds. */
 export function ownership(bench: () => StoreBench): void {
@@ -176,5 +176,45 @@ export function ownership(bench: () => StoreBench): void {
     ]);
     expect(order).toEqual(['first', 'read', 'second']);
     expect(read).toEqual([500, 501]);
+  });
+
+  it('reads what an owner compares with its memory in the order of its commits', async () => {
+    const open = await OpenStore.of(bench().connect());
+    const order: string[] = [];
+    const note = (what: string) => (): number => order.push(what);
+    const [, executing, counts, due] = await Promise.all([
+      open.commit([admit({ taskId: 'a', start: { worker, fence: 1 } }), admit({ taskId: 'a' }), admit({ taskId: 'b' }), admit({ taskId: 'c', dueAt: t0 + 9 })]).finally(note('commit')),
+      open.store.readExecuting(0, 0, 10).finally(note('executing')),
+      open.store.recount('group', 10).finally(note('counts')),
+      open.store.nextDue(0).finally(note('due')),
+      open.commit([admit({ taskId: 'd', dueAt: t0 + 1 }), admit({ taskId: 'e' })]).finally(note('later')),
+    ]);
+    expect(order).toEqual(['commit', 'executing', 'counts', 'due', 'later']);
+    expect(executing.map(({ taskId }) => taskId)).toEqual(['a']);
+    expect(counts).toEqual({ waiting: 2, ready: 1 });
+    expect(due).toBe(t0 + 9);
+  });
+
+  it('reads executing rows page by page, of one partition', async () => {
+    const open = await OpenStore.of(bench().connect());
+    const mine = [await open.running({ taskId: 'a' }), await open.running({ taskId: 'b' }), await open.running({ taskId: 'c' })];
+    await open.running({ partition: 1, nodeGroup: 'group-1' });
+    const first = await open.store.readExecuting(0, 0, 2);
+    expect(first).toEqual((await open.store.load(0)).executing.slice(0, 2));
+    expect((await open.store.readExecuting(0, first.at(-1)?.seq ?? 0, 2)).map(({ seq }) => seq)).toEqual(mine.slice(2));
+    expect(await open.store.readExecuting(2, 0, 2)).toEqual([]);
+  });
+
+  it('counts no more rows than it may', async () => {
+    const open = await OpenStore.of(bench().connect());
+    await open.commit([1, 2, 3].map((i) => admit({ taskId: `ready-${i}` })));
+    await open.commit([1, 2].map((i) => admit({ taskId: `waiting-${i}`, dueAt: t0 + i })));
+    await open.commit([1, 2].map((i) => admit({ taskId: `other-${i}`, nodeGroup: 'other', dueAt: t0 + i })));
+    expect(await open.store.recount('group', 4)).toEqual({ waiting: 2, ready: 3 });
+    expect(await open.store.recount('group', 2)).toEqual({ waiting: undefined, ready: undefined });
+    expect(await open.store.recount('other', 4)).toEqual({ waiting: 2, ready: 0 });
+    expect(await open.store.recount('nobody', 4)).toEqual({ waiting: 0, ready: 0 });
+    expect(await open.store.nextDue(0)).toBe(t0 + 1);
+    expect(await open.store.nextDue(1)).toBeUndefined();
   });
 }

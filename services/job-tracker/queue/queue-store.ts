@@ -13,7 +13,8 @@ export type { FeedbackRow, FeedbackSettlement, LogRow } from './lower-lane.js';
  * `take` orders itself behind every earlier commit or makes it fail: after `take` returns, nothing of an older epoch
  * commits.
  *
- * Order: calls of `commit` and `readReady` take effect, and their promises settle, in the order of the calls.
+ * Order: calls of `commit`, `readReady`, `readExecuting`, `recount` and `nextDue` take effect, and their promises settle, in
+ * the order of the calls.
  *
  * Failure: a CommitFailed with rolledBack tells that nothing of the batch was stored. Without it the outcome is
  * unknown: the owner takes its partitions again and loads them.
@@ -31,6 +32,12 @@ export interface QueueStore extends StatusQueries {
   fenced(held: readonly HeldEpoch[]): Promise<number[]>;
   /** Everything that the owner of a partition keeps in memory. */
   load(partition: number): Promise<LoadedPartition>;
+  /** Attempts that workers have, by arrival, after a sequence. */
+  readExecuting(partition: number, afterSeq: number, limit: number): Promise<ExecutingRow[]>;
+  /** What a group has in the store, counted on at most about `most` rows of each kind. */
+  recount(nodeGroup: string, most: number): Promise<GroupCounts>;
+  /** When the next waiting row of the partition is due; undefined: none waits for a time. */
+  nextDue(partition: number): Promise<number | undefined>;
   /** The next ready rows of a group in their order (priority, due time, arrival), after a key. */
   readReady(nodeGroup: string, after: ReadyKey | undefined, limit: number): Promise<ReadyRow[]>;
   /** Applies the transitions in order, in one transaction. One outcome each. At most 1,000 rows and 4 MiB. */
@@ -165,6 +172,13 @@ export interface GroupLimits {
   maxRunning?: number | undefined;
   /** May be a fraction. */
   startsPerSecond?: number | undefined;
+}
+
+/** Rows of a group; undefined: more than were to be counted. */
+export interface GroupCounts {
+  /** Those that wait for their time or their retry, and those that wait for a run of the same task. */
+  waiting: number | undefined;
+  ready: number | undefined;
 }
 
 /** Transitions of any number of owned partitions. */

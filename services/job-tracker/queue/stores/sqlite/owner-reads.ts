@@ -1,6 +1,6 @@
 import type { Statement } from 'better-sqlite3';
 import { idFromBytes } from '../../../../../shared/ids.js';
-import type { ExecutingRow, GroupLimits, LoadedPartition, ReadyKey, ReadyRow } from '../../queue-store.js';
+import type { ExecutingRow, GroupCounts, GroupLimits, LoadedPartition, ReadyKey, ReadyRow } from '../../queue-store.js';
 import { policyOf } from './policy-text.js';
 import { smallJobBytes } from './writer-sql.js';
 import type { WriterState } from './writer-state.js';
@@ -45,7 +45,11 @@ export class OwnerReads {
   readonly #w: WriterState;
   readonly #first: Statement<[number, number], ReadyData>;
   readonly #after: Statement<[number, number, number, number, number], ReadyData>;
-  readonly #executing: Statement<[number], ExecutingData>;
+  readonly #executing: Statement<[number, number, number], ExecutingData>;
+  readonly #countWaiting: Statement<[number, number, number], { seen: number; rows: number }>;
+  readonly #countReady: Statement<[number, number], number>;
+  readonly #countBlocked: Statement<[number, number], number>;
+  readonly #part: Statement<[number], number>;
   readonly #counts: Record<'ready' | 'waiting' | 'blocked', Statement<[number], { groupId: number; rows: number }>>;
   readonly #groups: Statement<[number], GroupData>;
 
@@ -60,8 +64,12 @@ export class OwnerReads {
          k.node_id AS nodeId, k.incarnation, x.assigned_at AS assignedAt, x.cancelling, x.retry_times AS retryTimes, x.lost_times AS lostTimes, i.policy
        FROM executing x CROSS JOIN instance i ON i.seq = x.seq JOIN node_group g ON g.group_id = i.group_id
        LEFT JOIN task t ON t.group_id = i.group_id AND t.task_id = i.task_id LEFT JOIN worker k ON k.worker_id = x.worker_id
-       WHERE g.part = ? ORDER BY x.seq`,
+       WHERE x.seq > ? AND g.part = ? ORDER BY x.seq LIMIT ?`,
     );
+    this.#countWaiting = db.prepare('SELECT count(*) AS seen, count(*) FILTER (WHERE group_id = ?) AS rows FROM (SELECT group_id FROM waiting WHERE part = ? LIMIT ?)');
+    this.#countReady = db.prepare<[number, number], number>('SELECT count(*) FROM (SELECT 1 FROM ready WHERE group_id = ? LIMIT ?)').pluck();
+    this.#countBlocked = db.prepare<[number, number], number>('SELECT count(*) FROM (SELECT 1 FROM task WHERE group_id = ? AND next_seq IS NOT NULL LIMIT ?)').pluck();
+    this.#part = db.prepare<[number], number>('SELECT part FROM node_group WHERE group_id = ?').pluck();
     this.#groups = db.prepare(
       `SELECT group_id AS groupId, name, backlog, max_running AS maxRunning, starts_per_second AS startsPerSecond
        FROM node_group WHERE part = ? ORDER BY name`,
@@ -94,6 +102,23 @@ export class OwnerReads {
     }));
   }
 
+  readExecuting(partition: number, afterSeq: number, limit: number): ExecutingRow[] {
+    return this.#executing.all(afterSeq, partition, limit).map(executingRow);
+  }
+
+  recount(nodeGroup: string, most: number): GroupCounts {
+    const groupId = this.#w.names.knownGroup(nodeGroup);
+    if (groupId === undefined) return { waiting: 0, ready: 0 };
+    const timed = this.#countWaiting.get(groupId, this.#part.get(groupId) ?? 0, most + 1) ?? { seen: 0, rows: 0 };
+    const blocked = this.#countBlocked.get(groupId, most + 1) ?? 0;
+    const ready = this.#countReady.get(groupId, most + 1) ?? 0;
+    return { waiting: timed.seen > most || blocked > most ? undefined : timed.rows + blocked, ready: ready > most ? undefined : ready };
+  }
+
+  nextDue(partition: number): number | undefined {
+    return this.#w.sql.nextDue.get(partition);
+  }
+
   load(partition: number): LoadedPartition {
     const count = (what: 'ready' | 'waiting' | 'blocked') => new Map(this.#counts[what].all(partition).map((row) => [row.groupId, row.rows]));
     const [ready, waiting, blocked] = [count('ready'), count('waiting'), count('blocked')];
@@ -103,7 +128,7 @@ export class OwnerReads {
       ready: ready.get(groupId) ?? 0,
       limits: limitsOf(limits),
     }));
-    return { groups, executing: this.#executing.all(partition).map(executingRow), nextDueAt: this.#w.sql.nextDue.get(partition) };
+    return { groups, executing: this.#executing.all(-1, partition, -1).map(executingRow), nextDueAt: this.nextDue(partition) };
   }
 }
 

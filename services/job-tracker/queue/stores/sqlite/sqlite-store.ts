@@ -21,8 +21,10 @@ import { type Clock, systemClock } from '../../../../../shared/time/clock.js';
 import {
   type CommitBatch,
   CommitFailed,
+  type ExecutingRow,
   type FeedbackRow,
   type FeedbackSettlement,
+  type GroupCounts,
   type HeldEpoch,
   type LoadedPartition,
   type LogRow,
@@ -111,6 +113,18 @@ class SqliteStore implements QueueStore {
 
   load(partition: number): Promise<LoadedPartition> {
     return this.#writer.call('load', [partition]);
+  }
+
+  readExecuting(partition: number, afterSeq: number, limit: number): Promise<ExecutingRow[]> {
+    return this.#writer.call('readExecuting', [partition, afterSeq, limit]);
+  }
+
+  recount(nodeGroup: string, most: number): Promise<GroupCounts> {
+    return this.#writer.call('recount', [nodeGroup, most]);
+  }
+
+  nextDue(partition: number): Promise<number | undefined> {
+    return this.#writer.call('nextDue', [partition]);
   }
 
   async readReady(nodeGroup: string, after: ReadyKey | undefined, limit: number): Promise<ReadyRow[]> {

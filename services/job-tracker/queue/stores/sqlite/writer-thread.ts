@@ -38,6 +38,9 @@ const served = {
   release: (held: readonly HeldEpoch[]) => writer.release(held),
   load: (partition: number) => writer.load(partition),
   readReady: (group: string, after: ReadyKey | undefined, limit: number) => packReady(writer.readReady(group, after, limit)),
+  readExecuting: (partition: number, afterSeq: number, limit: number) => writer.readExecuting(partition, afterSeq, limit),
+  recount: (group: string, most: number) => writer.recount(group, most),
+  nextDue: (partition: number) => writer.nextDue(partition),
   commit: (packed: PackedBatch) => packOutcomes(writer.commit(unpackBatch(packed))),
   close: () => {
     while (lane.length > 0) runStep();

@@ -1,4 +1,4 @@
-import type { CommitBatch, HeldEpoch, LoadedPartition, Outcome, OwnerIdentity, ReadyKey, ReadyRow, StoreIdentity } from '../../queue-store.js';
+import type { CommitBatch, ExecutingRow, GroupCounts, HeldEpoch, LoadedPartition, Outcome, OwnerIdentity, ReadyKey, ReadyRow, StoreIdentity } from '../../queue-store.js';
 import { systemClock } from '../../../../../shared/time/clock.js';
 import { applyBatch, applyOneByOne } from './apply-batch.js';
 import { Checkpoints } from './checkpoints.js';
@@ -97,6 +97,18 @@ export class Writer {
 
   readReady(nodeGroup: string, after: ReadyKey | undefined, limit: number): ReadyRow[] {
     return this.read((_state, reads) => reads.readReady(nodeGroup, after, limit));
+  }
+
+  readExecuting(partition: number, afterSeq: number, limit: number): ExecutingRow[] {
+    return this.read((_state, reads) => reads.readExecuting(partition, afterSeq, limit));
+  }
+
+  recount(nodeGroup: string, most: number): GroupCounts {
+    return this.read((_state, reads) => reads.recount(nodeGroup, most));
+  }
+
+  nextDue(partition: number): number | undefined {
+    return this.read((_state, reads) => reads.nextDue(partition));
   }
 
   /** Runs work in one transaction; throws StoreFailure. */
