@@ -50,6 +50,13 @@ export const logsOptions = {
   follow: { schema: bool(), default: false, description: 'Goes on until the job has ended.' },
 } as const;
 
+export const checkOptions = {
+  self: { schema: bool(), default: false, description: 'The services of this host that have this data folder, which also works for workers, that open no port.' },
+  ready: { schema: bool(), default: false, description: 'Whether it takes work now; without it: whether it lives.' },
+  dataDir: { schema: text({ word: 'folder' }), description: 'Of --self; without it: that of the settings (LTS_DATA_DIR, --config, ./data).' },
+  config: { schema: text({ word: 'file' }), description: 'Of --self: the settings of the service; LTS_CONFIG.' },
+} as const;
+
 export const queueOptions = { group: { ...group, description: 'Only this group.' } } as const;
 
 export const failStoreListOptions = {

@@ -18,6 +18,8 @@ export interface ClientCall<Options> {
   args: readonly (string | undefined)[];
   options: Options;
   target: Target;
+  /** Longest time for one call, in milliseconds. */
+  timeoutMs: number;
   output: Output;
 }
 
@@ -32,6 +34,8 @@ export interface ClientCommand {
   arguments: readonly ArgumentSpec[];
   options: SettingFields;
   examples: readonly string[];
+  /** Default of --timeout, where it is another than that of every command. */
+  timeout?: string;
   /** Which ends it may have beside those of every command (ok, failed, usage, refused, unavailable, timeout). */
   exits: readonly ExitName[];
   handler: () => Promise<ClientHandler<never>>;

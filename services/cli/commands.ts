@@ -1,5 +1,5 @@
 import { type ArgumentSpec, type ClientCommand, command } from './command.js';
-import { failStoreListOptions, feedbackListOptions, feedbackResendOptions, listJobsOptions, logsOptions, queueOptions, submitOptions, whichOptions } from './command-options.js';
+import { checkOptions, failStoreListOptions, feedbackListOptions, feedbackResendOptions, listJobsOptions, logsOptions, queueOptions, submitOptions, whichOptions } from './command-options.js';
 
 const instanceId: ArgumentSpec = { name: 'instance-id', required: false, description: 'The id that submit printed; or --task-id and --group for the newest one.' };
 
@@ -73,6 +73,16 @@ export const clientCommands: readonly ClientCommand[] = [
     handler: async () => (await import('./handlers/list-nodes.js')).listNodes,
   }),
   command({
+    path: ['node', 'check'],
+    description: 'Tells whether a node is healthy: the one at --target, or with --self those of this host and data folder.',
+    arguments: [],
+    options: checkOptions,
+    examples: ['lts node check --self', 'lts node check --self --ready --data-dir /var/lib/lts', 'lts node check --target 10.0.0.7:7401'],
+    timeout: '2s',
+    exits: [],
+    handler: async () => (await import('./handlers/check-node.js')).checkNode,
+  }),
+  command({
     path: ['queue', 'list'],
     description: 'Shows per group what waits, is ready, runs and is owed.',
     arguments: [],
@@ -131,7 +141,7 @@ export const clientCommands: readonly ClientCommand[] = [
 /** What a group of commands is about, for help. */
 export const nouns: Readonly<Record<string, string>> = {
   job: 'Jobs: submit, get, list, cancel, logs, explain.',
-  node: 'Nodes of the cluster.',
+  node: 'Nodes of the cluster: list, check.',
   queue: 'Queues per group.',
   failstore: 'What the gateway keeps on its disk.',
   feedback: 'Results that are owed to JobClients.',

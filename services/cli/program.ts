@@ -28,7 +28,7 @@ export function createProgram({ version, clientCommands, nouns, services }: Prog
     .showHelpAfterError('(see --help)')
     .exitOverride()
     .enablePositionalOptions();
-  const otherKeys = services.flatMap((service) => Object.keys(service.settings.fields));
+  const otherKeys = [...services.flatMap((service) => Object.keys(service.settings.fields)), ...Object.keys(processSettings.fields)];
   for (const service of services) addService(program, service, otherKeys);
   addConfig(program, services, otherKeys, end);
   const parents = new Map<string, Command>();
@@ -54,11 +54,17 @@ function addClientCommand(parent: Command, row: ClientCommand, otherKeys: readon
     made.addArgument(new Argument(spec.required ? `<${name}>` : `[${name}]`, spec.description));
   }
   addOptions(made, { fields: row.options, checks: [] });
-  addOptions(made, clientSettings, { short: { output: '-o' } });
+  addOptions(made, commonOf(row), { short: { output: '-o' } });
   const examples = row.examples.map((example) => `  ${example}\n`).join('');
   const ends: ExitName[] = ['ok', 'failed', 'usage', ...row.exits, 'refused', 'unavailable', 'timeout'];
   made.addHelpText('after', `${examples === '' ? '' : `\nExamples:\n${examples}`}\nExit codes:\n${exitTable(ends)}`);
   made.action(async () => end(exitCodes[await runClient(row, made, otherKeys)].code));
+}
+
+/** What every command that calls a server takes, with this one's default of the time. */
+function commonOf({ timeout = clientSettings.fields.timeout.default }: ClientCommand): typeof clientSettings {
+  const { fields, checks } = clientSettings;
+  return { fields: { ...fields, timeout: { ...fields.timeout, default: timeout } }, checks } as typeof clientSettings;
 }
 
 interface OptionForm {
@@ -88,13 +94,13 @@ function flagsFor(settings: AnySettings, given: Readonly<Record<string, unknown>
 async function runClient(row: ClientCommand, made: Command, otherKeys: readonly string[]): Promise<ExitName> {
   const given = made.opts<Record<string, unknown>>();
   const own: Settings<SettingFields> = defineSettings(row.options);
-  const common = asUsage(() => loadSettings(clientSettings, { flags: flagsFor(clientSettings, given), otherKeys })).values;
-  const options = asUsage(() => loadSettings(own, { flags: flagsFor(own, given), env: {} })).values;
+  const common = asUsage(() => loadSettings(commonOf(row), { flags: flagsFor(clientSettings, given), file: null, otherKeys })).values;
+  const options = asUsage(() => loadSettings(own, { flags: flagsFor(own, given), env: {}, file: null })).values;
   const { Target } = await import('./target.js');
   const target = new Target(common.target, common.timeout);
   try {
     const handler = await row.handler();
-    return await handler({ args: made.processedArgs.flat() as (string | undefined)[], options: options as never, target, output: new Output(common.output) });
+    return await handler({ args: made.processedArgs.flat() as (string | undefined)[], options: options as never, target, timeoutMs: common.timeout, output: new Output(common.output) });
   } catch (error) {
     if (!(error instanceof LtsError)) throw error;
     process.stderr.write(`lts: ${error.reason}: ${error.message}\n`);

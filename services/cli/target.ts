@@ -27,13 +27,14 @@ const mostHops = 3;
 
 /** The server that the command talks to: deadlines, owners that are elsewhere, errors that say what to do. */
 export class Target {
-  readonly #address: Address;
+  /** host:port that is called first. */
+  readonly address: string;
   readonly #timeoutMs: number;
   readonly #clock: Clock;
   readonly #open = new Map<string, Clients>();
 
   constructor(address: Address, timeoutMs: number, clock: Clock = systemClock) {
-    this.#address = address;
+    this.address = formatAddress(address);
     this.#timeoutMs = timeoutMs;
     this.#clock = clock;
   }
@@ -41,7 +42,7 @@ export class Target {
   /** Calls, and follows an answer NOT_OWNER; fails with an LtsError. */
   async call<Res>(send: UnaryCall<Res>): Promise<Res> {
     const deadline = this.#clock.now() + this.#timeoutMs;
-    let address = formatAddress(this.#address);
+    let { address } = this;
     for (let hop = 1; ; hop++) {
       try {
         return await this.#callAt(address, deadline, send);

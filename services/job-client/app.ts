@@ -6,6 +6,7 @@ import type { Logger } from '../../shared/log/logger.js';
 import { version } from '../../shared/package-root.js';
 import { ZooKeeperRegistry } from '../../shared/registry/registries/zookeeper/zookeeper-registry.js';
 import type { Registry } from '../../shared/registry/registry.js';
+import { openSelfSocket } from '../../shared/self/self-socket.js';
 import { type Clock, systemClock, type Timer } from '../../shared/time/clock.js';
 import { withDeadline } from '../../shared/time/deadline.js';
 import type { JobClientConfig } from './config.js';
@@ -64,10 +65,13 @@ export async function startJobClient(config: JobClientConfig, { log, registry: g
     startedAt: clock.now(),
   });
   own?.start().catch((error: unknown) => log.warn('registry.failed', { operation: 'start', error }));
+  let leaving = false;
+  const self = openSelfSocket({ dataDir: config.dataDir, service: 'job-client', state: () => ({ nodeId, address, leaving, unready: '' }), log });
   const watch = watchHealth(core, config, clock, (good) => serving.health.setServing(good));
   return {
     address,
     drain: async () => {
+      leaving = true;
       watch.cancel();
       serving.health.setServing(false);
       serving.stopTaking();
@@ -76,6 +80,7 @@ export async function startJobClient(config: JobClientConfig, { log, registry: g
       await shutDown(server, callsWithinMs, clock);
       await core.close();
       await own?.close();
+      self.close();
     },
   };
 }

@@ -13,6 +13,7 @@ import { FirstTime } from '../../shared/registry/first-time.js';
 import { LocalRegistry } from '../../shared/registry/registries/local.js';
 import { ZooKeeperRegistry } from '../../shared/registry/registries/zookeeper/zookeeper-registry.js';
 import type { Registry } from '../../shared/registry/registry.js';
+import { openSelfSocket } from '../../shared/self/self-socket.js';
 import { type Clock, systemClock } from '../../shared/time/clock.js';
 import { withDeadline } from '../../shared/time/deadline.js';
 import type { JobTrackerConfig } from './config.js';
@@ -75,9 +76,10 @@ export async function startJobTracker(config: JobTrackerConfig, { log, registry:
   }
   const address = formatAddress({ host: config.listen.host, port: bound });
   registry.start().catch((error: unknown) => log.warn('registry.failed', { operation: 'start', error }));
+  const nodeId = config.nodeId ?? `job-tracker-${hostname()}-${bound}`.slice(0, 128);
   core.start({
     kind: 'job-tracker',
-    nodeId: config.nodeId ?? `job-tracker-${hostname()}-${bound}`.slice(0, 128),
+    nodeId,
     incarnation,
     nodeGroup: '',
     address: config.advertise === undefined ? address : formatAddress(config.advertise),
@@ -85,16 +87,20 @@ export async function startJobTracker(config: JobTrackerConfig, { log, registry:
     startedAt: clock.now(),
   });
   core.onServing((serving) => health.setServing(serving));
+  let leaving = false;
+  const self = openSelfSocket({ dataDir: config.dataDir, service: 'job-tracker', state: () => ({ nodeId, address, leaving, unready: '' }), log });
   return {
     address,
     closed: closed.promise,
     drain: async () => {
+      leaving = true;
       health.setServing(false);
       core.stopTaking();
       await withDeadline(core.flushed(), flushWithinMs, 'flushing what was admitted', clock).catch((error: unknown) => log.warn('store.failed', { operation: 'flush', error }));
       await core.leave();
       await shutDown(server, callsWithinMs, clock);
       await close();
+      self.close();
     },
   };
 }

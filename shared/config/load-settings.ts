@@ -13,8 +13,8 @@ export interface SettingSources {
   flags?: Readonly<Record<string, unknown>>;
   /** Default: the environment of this process. */
   env?: Readonly<Record<string, string | undefined>>;
-  /** Path of a YAML or JSON file. Default: LTS_CONFIG. */
-  file?: string | undefined;
+  /** Path of a YAML or JSON file; null: none is read. Default: LTS_CONFIG. */
+  file?: string | null | undefined;
   /** Keys of other services, whose variables may stand in the same environment. */
   otherKeys?: readonly string[];
   /** For showing only: a required setting may be missing, and is then undefined. */
@@ -61,8 +61,8 @@ function collect(settings: AnySettings, sources: SettingSources, problems: strin
   const keys = Object.keys(settings.fields);
   const env = sources.env ?? process.env;
   const found = new Map<string, Found>();
-  const file = sources.file ?? (env['LTS_CONFIG'] || undefined);
-  if (file !== undefined) {
+  const file = sources.file === undefined ? env['LTS_CONFIG'] || null : sources.file;
+  if (file !== null) {
     for (const [key, raw] of Object.entries(readFile(file, problems))) {
       if (!keys.includes(key)) problems.push(`${key}: unknown key (file ${file})${didYouMean(key, keys)}`);
       else if (raw !== null && raw !== undefined) found.set(key, { raw, source: `file ${file}` });

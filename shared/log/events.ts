@@ -7,6 +7,7 @@ export const events = {
   'process.draining': 'A signal or a command asked it to leave.',
   'process.stopped': 'It has left.',
   'process.failed': 'It cannot go on; it exits non-zero.',
+  'self.failed': 'It cannot be asked how it is (`lts node check --self`); it works on.',
   'rpc.failed': 'A handler failed in a way it should not; the caller got the correlation id.',
   'registry.connected': 'The registry session is good.',
   'registry.suspended': 'The registry does not answer; election and assignment pause.',

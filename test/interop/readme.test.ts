@@ -58,7 +58,7 @@ describe('the examples of README.md', () => {
   it.each(commands)('%s', async (line) => {
     const lts = `${process.execPath} ${join(packageRoot, 'dist/services/cli/main.js')}`;
     const command = here(line).replace(/^npx lts/, lts).replace(/^npx buf/, join(packageRoot, 'node_modules/.bin/buf'));
-    const { stdout } = await run('sh', ['-c', command], { env: { ...process.env, LTS_TARGET: gateway }, timeout: 30_000 });
+    const { stdout } = await run('sh', ['-c', command], { env: { ...process.env, LTS_TARGET: gateway, LTS_DATA_DIR: join(folder, 'data') }, timeout: 30_000 });
     if (line.endsWith('--wait')) expect(stdout).toContain('SUCCEEDED');
     else expect(stdout).not.toBe('');
   });

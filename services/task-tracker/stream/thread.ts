@@ -5,6 +5,7 @@ import { messageOf, toLtsError } from '../../../shared/errors/lts-error.js';
 import type { FailStore } from '../../../shared/failstore/fail-store.js';
 import type { Logger } from '../../../shared/log/logger.js';
 import { ZooKeeperRegistry } from '../../../shared/registry/registries/zookeeper/zookeeper-registry.js';
+import { openSelfSocket } from '../../../shared/self/self-socket.js';
 import { systemClock } from '../../../shared/time/clock.js';
 import { FailStoreLines } from '../report/line-store.js';
 import { FailStoreResults } from '../report/result-store.js';
@@ -47,12 +48,19 @@ function serve(): void {
   const log = portLogger(post);
   const { nodeId, store } = takeIdentity(settings, log);
   const { node, stop } = open(nodeId, store, log);
+  let leaving = false;
+  const unready = (): string => whyUnready(node, leaving);
+  const self = openSelfSocket({ dataDir: settings.dataDir, service: 'task-tracker', state: () => ({ nodeId, address: '', leaving, unready: unready() }), log });
   const take = (message: ToStream): void => {
     if (message.kind !== 'leave') return node.take(message);
+    leaving = true;
     const limits = { graceMs: message.graceMs, deliverMs: settings.deliverMs };
     void leave(node, limits, systemClock)
       .catch((error: unknown) => log.error('process.failed', { what: 'leaving', error }))
-      .then(stop);
+      .then(async () => {
+        self.close();
+        await stop();
+      });
   };
   port.on('message', (message: ToStream) => {
     take(message);
@@ -96,4 +104,12 @@ function open(nodeId: string, store: FailStore, log: Logger): { node: WorkerNode
     port.close();
   };
   return { node, stop };
+}
+
+/** Why it takes no tasks now; '' when it does. */
+function whyUnready(node: WorkerNode, leaving: boolean): string {
+  const { blocked } = node.pong();
+  if (leaving) return 'it is leaving';
+  if (node.link.owned === undefined) return `no owner of group ${settings.nodeGroup} is connected: no JobTracker answers, or none owns it yet`;
+  return blocked > 0 ? `a runner has blocked the thread of the runners for ${blocked} ms` : '';
 }
