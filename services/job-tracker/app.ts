@@ -17,6 +17,7 @@ import { openSelfSocket } from '../../shared/self/self-socket.js';
 import { type Clock, systemClock } from '../../shared/time/clock.js';
 import { withDeadline } from '../../shared/time/deadline.js';
 import type { JobTrackerConfig } from './config.js';
+import type { QueueStore } from './queue/queue-store.js';
 import { createSqliteStore } from './queue/stores/sqlite/sqlite-store.js';
 import { serve } from './rpc/serve.js';
 import { TrackerCore } from './tracker-core.js';
@@ -44,20 +45,15 @@ const callsWithinMs = 500;
 
 /** Starts a JobTracker. Rejects with CONFIG_INVALID, or with the STORE_ reason, when it cannot. */
 export async function startJobTracker(config: JobTrackerConfig, { log, registry: given, clock = systemClock }: JobTrackerSurroundings): Promise<RunningJobTracker> {
-  makeFolder(config.dataDir);
   const alone = given === undefined && config.zookeeper === undefined;
-  const lock = alone ? lockAlone(config.dataDir) : undefined;
+  if (config.store === 'sqlite') makeFolder(config.dataDir);
+  const lock = alone && config.store === 'sqlite' ? lockAlone(config.dataDir) : undefined;
   const registry = given ?? createRegistry(config, log, clock);
-  const store = createSqliteStore({
-    file: join(config.dataDir, 'queue.db'),
-    cluster: config.cluster,
-    partitions: config.partitions,
-    lockWaitMs: config.lockWait,
-  });
+  const store = createStore(config);
   const server = createServer();
   const incarnation = newId();
   const closed = new FirstTime();
-  const core = new TrackerCore({ config, store, registry, incarnation, clock, newId, log, onFailed: (error) => closed.never(error) });
+  const core = new TrackerCore({ config: { ...config, partitions: partitionsOf(config) }, store, registry, incarnation, clock, newId, log, onFailed: (error) => closed.never(error) });
   const close = async (): Promise<void> => {
     await registry.close();
     await store.close();
@@ -103,6 +99,17 @@ export async function startJobTracker(config: JobTrackerConfig, { log, registry:
       self.close();
     },
   };
+}
+
+/** A store that many hosts share is cut into more pieces, so that they can share the work. */
+function partitionsOf({ partitions, store }: JobTrackerConfig): number {
+  return partitions ?? (store === 'postgres' ? 64 : 1);
+}
+
+function createStore(config: JobTrackerConfig): QueueStore {
+  const wanted = { cluster: config.cluster, partitions: partitionsOf(config) };
+  if (config.store === 'postgres') throw new LtsError('UNSUPPORTED', 'this build has no PostgreSQL store yet; use --store sqlite');
+  return createSqliteStore({ file: join(config.dataDir, 'queue.db'), lockWaitMs: config.lockWait, ...wanted });
 }
 
 function makeFolder(dataDir: string): void {

@@ -1,6 +1,7 @@
-import { address, bool, duration, int, size, text } from '../../shared/config/kinds.js';
+import { address, bool, choice, duration, int, secret, size, text } from '../../shared/config/kinds.js';
 import { requireInsecure } from '../../shared/config/require-insecure.js';
 import { defineSettings, type SettingsOf } from '../../shared/config/settings.js';
+import { LtsError } from '../../shared/errors/lts-error.js';
 
 /** Settings of the JobTracker. */
 export const jobTrackerSettings = defineSettings(
@@ -11,8 +12,15 @@ export const jobTrackerSettings = defineSettings(
     cluster: { schema: text({ pattern: /^[A-Za-z0-9._-]{1,64}$/, word: 'name' }), default: 'default', description: 'Name of the cluster; everything in ZooKeeper lies under it, and the store remembers it.' },
     zookeeper: { schema: text({ word: 'servers' }), description: 'host:port,host:port of ZooKeeper. Without it this tracker is alone.' },
     sessionTimeout: { schema: duration({ min: 1_000 }), default: '10s', description: 'A dead tracker is displaced after this time. ZooKeeper grants 2 to 20 of its ticks.' },
-    dataDir: { schema: text({ word: 'folder' }), default: './data', description: 'Folder of the store; a local disk. Stand-bys on this host name the same one.' },
-    partitions: { schema: int({ min: 1, max: 4_096 }), default: 1, description: 'Partitions of the store, fixed when it is made; the same for every tracker of the cluster.' },
+    store: { schema: choice(['sqlite', 'postgres']), default: 'sqlite', description: 'Where jobs are kept: a file of this host, or a PostgreSQL for trackers on many hosts.' },
+    dataDir: { schema: text({ word: 'folder' }), default: './data', description: 'Folder of the SQLite store; a local disk. Stand-bys on this host name the same one. Not used with postgres.' },
+    postgresUrl: {
+      schema: secret({ pattern: /^postgres(ql)?:\/\/\S+$/, form: 'postgres://user:password@host:port/database?sslmode=…', word: 'url' }),
+      description: 'Address of the PostgreSQL store. Add ?sslmode=verify-full for TLS with a server whose certificate is checked (and &sslrootcert=file for a CA of your own), ?sslmode=no-verify for TLS with any; without it the connection is plain text.',
+    },
+    postgresPooled: { schema: bool(), default: false, description: 'The address is of a pooler in transaction mode (pgbouncer), which refuses options of the session: the server\'s own time limits are then not set.' },
+    requireSyncReplica: { schema: bool(), default: false, description: 'Refuse a PostgreSQL that confirms commits before a stand-by has them.' },
+    partitions: { schema: int({ min: 1, max: 4_096 }), description: 'Partitions of the store, fixed when it is made; the same for every tracker of the cluster. Default: 1 with sqlite, 64 with postgres.' },
     grace: { schema: duration({ min: 100 }), default: '15s', description: 'How long the attempts of a worker are kept after its stream was lost.' },
     pingInterval: { schema: duration({ min: 50 }), default: '2s', description: 'How often workers are pinged; one that is silent for three times as long is cut off.' },
     backlogLimit: { schema: int({ min: 1 }), default: 5_000_000, description: 'Jobs of one group that may wait; more are refused with BACKLOG_FULL.' },
@@ -24,6 +32,9 @@ export const jobTrackerSettings = defineSettings(
     insecure: { schema: bool(), default: false, description: 'Serve other machines in plain text; only in a network that you trust.' },
   },
   ({ listen, insecure }) => requireInsecure(listen, insecure),
+  ({ store, postgresUrl }) => {
+    if (store === 'postgres' && postgresUrl === undefined) throw new LtsError('CONFIG_INVALID', 'postgresUrl: is missing; --store postgres needs --postgres-url or LTS_POSTGRES_URL');
+  },
 );
 
 /** The values of the settings. */

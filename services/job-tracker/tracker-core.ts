@@ -30,7 +30,7 @@ import { DueTimer } from './schedule/due-timer.js';
 
 /** Ports and settings of a tracker. */
 export interface TrackerParts {
-  config: Pick<JobTrackerConfig, 'cluster' | 'partitions' | 'grace' | 'pingInterval' | 'backlogLimit' | 'readyInMemory' | 'retention' | 'diskReserve'>;
+  config: Pick<JobTrackerConfig, 'cluster' | 'grace' | 'pingInterval' | 'backlogLimit' | 'readyInMemory' | 'retention' | 'diskReserve'> & { partitions: number };
   store: QueueStore;
   registry: Registry;
   incarnation: string;
@@ -175,7 +175,9 @@ export class TrackerCore {
       store: storeState,
       store_message: trouble?.message ?? health.message,
       store_id: this.ownership.storeId,
-      degraded: !isGood(registry.state) || trouble !== undefined || health.state === 'FAILED' || health.state === 'LOCKED',
+      degraded: !isGood(registry.state) || trouble !== undefined || (health.state !== 'OK' && health.state !== 'CLOSED') || health.warnings.length > 0,
+      store_warnings: health.warnings,
+      store_clock_offset_ms: health.clockOffsetMs,
     };
   }
 

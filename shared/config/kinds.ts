@@ -65,8 +65,8 @@ export function text(options: { pattern?: RegExp; form?: string; word?: string; 
 }
 
 /** A text that is never shown. */
-export function secret(): SettingKind<string> {
-  return { ...text(), secret: true };
+export function secret(options: Parameters<typeof text>[0] = {}): SettingKind<string> {
+  return { ...text(options), secret: true };
 }
 
 /** One of the listed words. */

@@ -25,6 +25,7 @@ export const reasons = {
   INCARNATION_SUPERSEDED: { code: status.FAILED_PRECONDITION, action: 'A newer process of this node is at work; stop this one.' },
   STORE_FOREIGN: { code: status.FAILED_PRECONDITION, action: 'The file is not a store of this program, or of another cluster; point to the right one.' },
   STORE_NEWER: { code: status.FAILED_PRECONDITION, action: 'A newer version wrote the store; run that version.' },
+  STORE_UNSAFE: { code: status.FAILED_PRECONDITION, action: 'Correct the named setting of the database: with it, what was confirmed can be lost.' },
   STORE_DAMAGED: { code: status.DATA_LOSS, action: 'Restore the store from a backup.' },
   CONFIG_INVALID: { code: status.FAILED_PRECONDITION, action: 'Correct the named settings.' },
   STALE_EPOCH: { code: status.ABORTED, action: 'Another owner has taken over; follow the cluster map.' },

@@ -16,7 +16,9 @@ function describe(cluster: GetClusterResponse__Output): string {
     ['state', cluster.degraded ? 'DEGRADED' : 'OK'],
     ['registry', cluster.registry],
     ['store', `${cluster.store}${cluster.store_message === '' ? '' : `: ${cluster.store_message}`}`],
+    ...cluster.store_warnings.map(({ reason, message }): [string, string] => ['store warning', `${reason}: ${message}`]),
     ['store id', cluster.store_id],
+    ['store clock', `${cluster.store_clock_offset_ms} ms from this tracker's`],
     ['map', `version ${cluster.map?.version ?? 0}, ${cluster.map?.partitions ?? 0} partitions`],
     ['owned here', cluster.owned.length],
   ]);

@@ -2,6 +2,7 @@ import type { ExplainInstanceResponse } from '../../../shared/grpc/generated/lts
 import type { WaitCause } from '../../../shared/grpc/generated/lts/v1/WaitCause.js';
 import type { GroupWorkers } from '../dispatch/group-workers.js';
 import type { Ownership } from '../lead/ownership.js';
+import type { StoreHealth } from '../queue/queue-store.js';
 import type { InstanceRow, StatusQueries } from '../queue/status-queries.js';
 
 /** What the answer is drawn from, at one moment. */
@@ -44,6 +45,12 @@ function whyWaiting(instance: InstanceRow, now: number): WaitCause {
 
 function typesOf(workers: { types: ReadonlySet<string> }[]): string {
   return [...new Set(workers.flatMap((worker) => [...worker.types]))].slice(0, 20).join(', ');
+}
+
+/** Why nothing moves at all: the store. Undefined: it works. */
+export function explainStore({ state, message }: Pick<StoreHealth, 'state' | 'message'>): WaitCause | undefined {
+  if (state === 'LOCKED') return { reason: 'WAIT_REASON_STORE_LOCKED', message };
+  return state === 'AWAY' || state === 'FAILED' ? { reason: 'WAIT_REASON_STORE_AWAY', message } : undefined;
 }
 
 /** Why this tracker runs nothing at all. */

@@ -17,7 +17,7 @@ export interface OwnershipEvents {
 }
 
 /** Errors of a store that trying again does not mend. */
-const hopeless: ReadonlySet<Reason> = new Set(['STORE_FOREIGN', 'STORE_NEWER', 'STORE_DAMAGED', 'CONFIG_INVALID']);
+const hopeless: ReadonlySet<Reason> = new Set(['STORE_FOREIGN', 'STORE_NEWER', 'STORE_DAMAGED', 'STORE_UNSAFE', 'CONFIG_INVALID']);
 
 /**
  * Which partitions this tracker owns, by the epoch in the store.
@@ -62,7 +62,7 @@ export class Ownership {
 
   /**
    * Opens the store ahead of any assignment, so that a store that can never be used is told at the start. Rejects with
-   * STORE_FOREIGN, STORE_NEWER, STORE_DAMAGED or CONFIG_INVALID; anything that may pass is tried again when it is needed.
+   * STORE_FOREIGN, STORE_NEWER, STORE_DAMAGED, STORE_UNSAFE or CONFIG_INVALID; anything that may pass is tried again when it is needed.
    */
   async open(): Promise<void> {
     try {

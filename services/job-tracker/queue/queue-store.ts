@@ -2,8 +2,10 @@ import { LtsError } from '../../../shared/errors/lts-error.js';
 import type { AttemptOutcome, FinalState } from './instance-state.js';
 import type { FeedbackRow, FeedbackSettlement, LogRow } from './lower-lane.js';
 import type { StatusQueries } from './status-queries.js';
+import type { StoreHealth } from './store-health.js';
 
 export type { FeedbackRow, FeedbackSettlement, LogRow } from './lower-lane.js';
+export type { StoreHealth, StoreWarning } from './store-health.js';
 
 /**
  * The port to the durable queues. One conformance suite runs on every adapter.
@@ -20,7 +22,7 @@ export type { FeedbackRow, FeedbackSettlement, LogRow } from './lower-lane.js';
  * unknown: the owner takes its partitions again and loads them.
  */
 export interface QueueStore extends StatusQueries {
-  /** Opens or makes the store. Rejects with STORE_LOCKED, STORE_FOREIGN, STORE_NEWER, STORE_DAMAGED or STORE_FAILED. */
+  /** Opens or makes the store. Rejects with STORE_LOCKED, STORE_FOREIGN, STORE_NEWER, STORE_DAMAGED, STORE_UNSAFE, CONFIG_INVALID or STORE_FAILED. */
   open(): Promise<StoreIdentity>;
   /** Raises the epoch of each partition for this owner. Rejects with STORE_LOCKED (message names the holder's pid) after its own deadline. */
   take(partitions: readonly number[], owner: OwnerIdentity): Promise<HeldEpoch[]>;
@@ -369,24 +371,6 @@ export interface LateOutcome {
 
 export interface LimitOutcome {
   kind: 'limit';
-}
-
-/** How the store is. */
-export interface StoreHealth {
-  state: 'OK' | 'LOCKED' | 'FAILED' | 'CLOSED';
-  message: string;
-  /** Free bytes of its file system; undefined: not known here (a database server has its own). */
-  freeBytes: number | undefined;
-  /** The store's clock minus the clock of this host, in milliseconds. 0 for a store on this host. */
-  clockOffsetMs: number;
-  /** What works, but not as it should, for people. */
-  warnings: StoreWarning[];
-}
-
-/** A stable word and a sentence with the value and what to do. */
-export interface StoreWarning {
-  reason: 'ACKS_NOT_REPLICATED' | 'LONG_SNAPSHOT' | 'CLOCK_OFFSET';
-  message: string;
 }
 
 /** A commit that failed. */

@@ -14,7 +14,7 @@ import { isId } from '../../../shared/ids.js';
 import { groupForm, taskIdForm } from '../../../shared/job/check-job.js';
 import type { Clock } from '../../../shared/time/clock.js';
 import type { WorkerDirectory } from '../dispatch/worker-directory.js';
-import { explainInstance, explainTracker } from '../explain/explain.js';
+import { explainInstance, explainStore, explainTracker } from '../explain/explain.js';
 import type { FeedbackDelivery } from '../feedback/feedback-delivery.js';
 import type { Ownership } from '../lead/ownership.js';
 import { type InstanceState, states } from '../queue/instance-state.js';
@@ -81,7 +81,8 @@ export function adminService(handlers: Handlers, parts: AdminParts): Record<stri
     ListNodes: unary(async () => ({ nodes: listNodes(parts.trackers(), directory, delivery) })),
     GetCluster: unary(() => parts.clusterStatus()),
     ExplainInstance: unary(async (request: Target) => {
-      if (!ownership.serving) return { instance_id: request.instance_id, state: 'INSTANCE_STATE_UNSPECIFIED' as const, causes: [explainTracker(ownership)] };
+      const cause = explainStore(await store.health()) ?? (ownership.serving ? undefined : explainTracker(ownership));
+      if (cause !== undefined) return { instance_id: request.instance_id, state: 'INSTANCE_STATE_UNSPECIFIED' as const, causes: [cause] };
       const row = await find(request);
       return explainInstance(store, row, directory.ofGroup(row.nodeGroup), clock.now());
     }),

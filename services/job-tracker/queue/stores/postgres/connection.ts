@@ -1,5 +1,6 @@
 import { Socket } from 'node:net';
 import pg from 'pg';
+import { messageOf } from '../../../../../shared/errors/lts-error.js';
 import type { Clock } from '../../../../../shared/time/clock.js';
 import { PgFailure } from './pg-errors.js';
 
@@ -122,9 +123,11 @@ function makeClient({ url, what, who, pooled, statementTimeoutMs }: ConnectionOp
   if (!pooled) config.options = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`).join(' ');
   try {
     return new pg.Client(config);
-  } catch {
-    // The parser's own words would show the whole address, with the password.
-    throw new PgFailure('CONFIG_INVALID', 'postgresUrl is not postgres://user:password@host:port/database', { rolledBack: true, kind: 'denied' });
+  } catch (error) {
+    // Of an address that cannot be read the parser shows all, with the password.
+    const isFile = (error as { syscall?: unknown }).syscall !== undefined;
+    const message = isFile ? `postgresUrl: ${messageOf(error)}; correct sslrootcert, sslcert or sslkey` : 'postgresUrl is not postgres://user:password@host:port/database';
+    throw new PgFailure('CONFIG_INVALID', message, { rolledBack: true, kind: 'denied' });
   }
 }
 

@@ -7,16 +7,13 @@
 --   ended     it is over; the row never changes, but for a late result
 -- The instance row itself is written once, so the payload never moves; ids tell when they were made (UUIDv7), so the
 -- histories are cut into days by id, and retention drops whole days.
-
-CREATE SCHEMA IF NOT EXISTS lts;
+-- The schema itself, and lts.migration with the files that ran, are there before the first file.
 
 CREATE TABLE lts.meta (
   one int PRIMARY KEY CHECK (one = 1),
   store_id text NOT NULL,
   cluster text NOT NULL,
-  partitions int NOT NULL,
-  -- The number of the last migration that ran.
-  version int NOT NULL
+  partitions int NOT NULL
 );
 
 -- The fence: who owns a partition under which epoch. The epoch only grows.

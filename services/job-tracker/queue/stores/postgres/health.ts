@@ -1,0 +1,97 @@
+import { formatDuration } from '../../../../../shared/time/duration.js';
+import type { Clock } from '../../../../../shared/time/clock.js';
+import type { StoreHealth, StoreWarning } from '../../queue-store.js';
+import type { Lanes } from './lanes.js';
+import { PgFailure } from './pg-errors.js';
+import { acksNotReplicated } from './replication.js';
+
+/** When warnings come. */
+export interface WarningLimits {
+  /** A transaction of another session that is older keeps vacuum from cleaning the queues. Milliseconds. */
+  longSnapshotMs: number;
+  /** Due times are the tracker's wall times: clocks must not be further apart. Milliseconds. */
+  clockOffsetMs: number;
+}
+
+export const warningLimits: WarningLimits = { longSnapshotMs: 60_000, clockOffsetMs: 5_000 };
+
+const readWithinMs = 2_000;
+/** Warnings are looked for so often. */
+const warningsEveryMs = 5_000;
+/** The best measurement of the offset counts for so long. */
+const offsetHoldsMs = 60_000;
+
+/** What the server says of itself. Costs one small read each time, and a look at its sessions every few seconds. */
+export class ServerHealth {
+  readonly #lanes: Lanes;
+  readonly #clock: Clock;
+  readonly #limits: WarningLimits;
+  readonly #demanded: boolean;
+  #offset: { ms: number; tripMs: number; at: number } | undefined;
+  #warnings: StoreWarning[] = [];
+  #warnedAt = -Infinity;
+
+  constructor(lanes: Lanes, clock: Clock, requireSyncReplica: boolean, limits = warningLimits) {
+    this.#lanes = lanes;
+    this.#clock = clock;
+    this.#demanded = requireSyncReplica;
+    this.#limits = limits;
+  }
+
+  /** Never rejects. AWAY: the server cannot be reached, or takes no writes; it is tried until it does. */
+  async read(): Promise<StoreHealth> {
+    let away = this.#lanes.away;
+    if (away === undefined) {
+      try {
+        // The first one may have had to connect.
+        if (this.#offset === undefined) await this.#measure();
+        await this.#measure();
+        if (this.#clock.monotonic() - this.#warnedAt >= warningsEveryMs) await this.#look();
+      } catch (error) {
+        if (!(error instanceof PgFailure)) throw error;
+        away = error;
+      }
+    }
+    const known = { freeBytes: undefined, clockOffsetMs: this.#offset?.ms ?? 0 };
+    if (away !== undefined) return { state: 'AWAY', message: away.message, ...known, warnings: [] };
+    return { state: 'OK', message: '', ...known, warnings: [...this.#clockWarning(), ...this.#warnings] };
+  }
+
+  /** The shorter the way there and back, the less the answer can be off: by half of it. */
+  async #measure(): Promise<void> {
+    const sent = this.#clock.monotonic();
+    const { rows } = await this.#lanes.read<{ now: number }>('SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now', undefined, readWithinMs);
+    const at = this.#clock.monotonic();
+    const tripMs = at - sent;
+    const ms = Math.round((rows[0]?.now ?? 0) - (this.#clock.now() - tripMs / 2)) + 0;
+    const best = this.#offset;
+    // A clock that was set anew shows as more than both trips explain.
+    const isOld = best === undefined || at - best.at > offsetHoldsMs || Math.abs(best.ms - ms) > best.tripMs + tripMs;
+    if (isOld || tripMs <= best.tripMs) this.#offset = { ms, tripMs, at };
+  }
+
+  async #look(): Promise<void> {
+    const warnings: StoreWarning[] = [];
+    const unsafe = await acksNotReplicated((text) => this.#lanes.read(text, undefined, readWithinMs), this.#demanded);
+    if (unsafe !== undefined) warnings.push({ reason: 'ACKS_NOT_REPLICATED', message: unsafe });
+    const { rows } = await this.#lanes.read<{ pid: number; name: string; age: number }>(
+      `SELECT pid, application_name AS name, (extract(epoch FROM clock_timestamp() - xact_start) * 1000)::bigint AS age FROM pg_stat_activity
+       WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid() AND backend_xmin IS NOT NULL
+         AND xact_start < clock_timestamp() - $1 * interval '1 ms' ORDER BY xact_start LIMIT 3`,
+      [this.#limits.longSnapshotMs],
+      readWithinMs,
+    );
+    for (const { pid, name, age } of rows) {
+      const message = `session ${pid} (${name === '' ? 'no application_name' : name}) has held a snapshot for ${formatDuration(Math.round(age / 1000) * 1000)}: vacuum cannot clean the queues, which get slow; end it, or SELECT pg_terminate_backend(${pid})`;
+      warnings.push({ reason: 'LONG_SNAPSHOT', message });
+    }
+    this.#warnings = warnings;
+    this.#warnedAt = this.#clock.monotonic();
+  }
+
+  #clockWarning(): StoreWarning[] {
+    const { ms = 0 } = this.#offset ?? {};
+    if (Math.abs(ms) <= this.#limits.clockOffsetMs) return [];
+    return [{ reason: 'CLOCK_OFFSET', message: `the clock of the database's host is ${Math.abs(ms)} ms ${ms > 0 ? 'ahead of' : 'behind'} this host's; set both by NTP` }];
+  }
+}
