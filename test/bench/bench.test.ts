@@ -27,6 +27,9 @@ test('throughput: every job runs once, and the last line carries the figures', a
   expect({ code, stderr }).toMatchObject({ code: 0 });
   expect(lastLine(stdout)).toEqual({
     scenario: 'throughput',
+    store: 'sqlite',
+    trackers: 1,
+    groups: 1,
     jobs_per_s: positive,
     submit_to_start_ms: { p50: positive, p99: positive },
     fdatasync_ms: positive,
@@ -40,6 +43,13 @@ test('latency: one job at a time', async () => {
   const { code, stdout, stderr } = await bench(['--scenario', 'latency', '--jobs', '30', '--rounds', '1', '--json']);
   expect({ code, stderr }).toMatchObject({ code: 0 });
   expect(lastLine(stdout)).toMatchObject({ scenario: 'latency', submit_to_start_ms: { p50: positive, p99: positive }, lost: 0, duplicates: 0 });
+});
+
+test('groups: a free slot is filled again, with many groups and with one', async () => {
+  const { code, stdout, stderr } = await bench(['--scenario', 'groups', '--groups', '8', '--jobs', '20000', '--json']);
+  expect({ code, stderr }).toMatchObject({ code: 0 });
+  const measured = { jobs_per_s: positive, slot_wait_ms: { p50: positive, p99: positive } };
+  expect(lastLine(stdout)).toMatchObject({ scenario: 'groups', groups: 8, many: measured, one: measured, p99_ratio: positive });
 });
 
 test('bad arguments end with code 2 before anything is started', async () => {

@@ -62,6 +62,16 @@ export class Child {
     });
   }
 
+  get pid(): number {
+    return this.#process.pid ?? -1;
+  }
+
+  /** SIGKILL; resolves when it is gone. */
+  async kill(): Promise<void> {
+    this.#process.kill('SIGKILL');
+    await this.#exited;
+  }
+
   /** Ends the process; by force after 5 s. */
   async end(): Promise<void> {
     if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;

@@ -1,12 +1,14 @@
-/** What our producer and our worker need to know. */
+/** What our producer and our workers need to know. */
 export interface LtsSettings {
-  /** host:port of the JobTracker. */
-  tracker: string;
-  /** Where the worker may keep its FailStore. */
+  /** host:port of the JobTrackers. */
+  trackers: string[];
+  /** Where the workers may keep their FailStores. */
   folder: string;
-  /** Tasks that the worker runs at once. */
+  /** Node groups among which the jobs are spread, one worker each. */
+  groups: number;
+  /** Tasks that run at once, over all groups. */
   workThreads: number;
 }
 
-/** The group that runs all jobs of the benchmark. */
-export const nodeGroup = 'bench';
+/** The group that runs a job. */
+export const nodeGroupOf = (jobNumber: number, groups: number): string => `bench-${jobNumber % groups}`;
