@@ -1,4 +1,4 @@
-import { bool, choice, duration, int, list, text } from '../../shared/config/kinds.js';
+import { bool, choice, decimal, duration, int, list, orNone, text } from '../../shared/config/kinds.js';
 
 // The options of the commands that call a server; --kebab-case follows from the key. They hold in no environment and
 // no file: what a command does is told on its line alone.
@@ -58,6 +58,12 @@ export const checkOptions = {
 } as const;
 
 export const queueOptions = { group: { ...group, description: 'Only this group.' } } as const;
+
+export const queueLimitOptions = {
+  backlog: { schema: orNone(int({ min: 0 })), description: 'Jobs that may wait or be ready; more are refused.' },
+  maxRunning: { schema: orNone(int({ min: 0, max: 2_147_483_647 })), description: 'Attempts at once, over all workers; 0 holds the group.' },
+  startsPerSecond: { schema: orNone(decimal({ min: 0.001, max: 1_000_000 })), description: 'Attempts that begin per second, such as 0.5.' },
+} as const;
 
 export const failStoreListOptions = {
   dead: { schema: bool(), default: false, description: 'Only those that were refused for good.' },

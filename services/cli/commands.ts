@@ -1,5 +1,5 @@
 import { type ArgumentSpec, type ClientCommand, command } from './command.js';
-import { checkOptions, failStoreListOptions, feedbackListOptions, feedbackResendOptions, listJobsOptions, logsOptions, queueOptions, submitOptions, whichOptions } from './command-options.js';
+import { checkOptions, failStoreListOptions, feedbackListOptions, feedbackResendOptions, listJobsOptions, logsOptions, queueLimitOptions, queueOptions, submitOptions, whichOptions } from './command-options.js';
 
 const instanceId: ArgumentSpec = { name: 'instance-id', required: false, description: 'The id that submit printed; or --task-id and --group for the newest one.' };
 
@@ -90,6 +90,15 @@ export const clientCommands: readonly ClientCommand[] = [
     examples: [],
     exits: [],
     handler: async () => (await import('./handlers/list-queues.js')).listQueues,
+  }),
+  command({
+    path: ['queue', 'limit'],
+    description: 'Sets limits of a group, or removes them with none; shows all of its limits.',
+    arguments: [{ name: 'group', required: true, description: 'The node_group.' }],
+    options: queueLimitOptions,
+    examples: ['lts queue limit demo --max-running 10 --starts-per-second 0.5', 'lts queue limit demo --backlog none'],
+    exits: [],
+    handler: async () => (await import('./handlers/limit-queue.js')).limitQueue,
   }),
   command({
     path: ['cluster'],

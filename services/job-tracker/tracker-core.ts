@@ -13,6 +13,7 @@ import { ResultIntake } from './complete/take-results.js';
 import type { JobTrackerConfig } from './config.js';
 import { Dispatcher } from './dispatch/dispatcher.js';
 import { Heartbeat } from './dispatch/heartbeat.js';
+import { LimitSetting } from './dispatch/limit-setting.js';
 import { WorkerDirectory } from './dispatch/worker-directory.js';
 import { FeedbackDelivery } from './feedback/feedback-delivery.js';
 import { ClusterView } from './lead/cluster-view.js';
@@ -58,6 +59,7 @@ export class TrackerCore {
   readonly cancellation: Cancellation;
   readonly results: ResultIntake;
   readonly logs: LogIntake;
+  readonly limits: LimitSetting;
   readonly view = new ClusterView();
   readonly #parts: TrackerParts;
   readonly #pipeline: CommitPipeline;
@@ -106,6 +108,7 @@ export class TrackerCore {
     const shared = { groups: this.groups, pipeline: this.#pipeline, dispatcher: this.#dispatcher, dueTimer: this.#dueTimer, clock };
     const settlement = new AttemptSettlement({ ...shared, workers: this.directory, feedback: this.delivery });
     this.admission = new Admission({ ...shared, newId, ownership: this.ownership, disk: this.#disk, queries: store, settings: { backlogLimit: config.backlogLimit, retentionMs: config.retention } });
+    this.limits = new LimitSetting(this.ownership, this.groups, this.#pipeline, this.#dispatcher);
     this.cancellation = new Cancellation(this.ownership, this.#pipeline, settlement, clock);
     this.#lost = new LostAttempts(this.groups, settlement, this.directory, clock, log);
     this.results = new ResultIntake(this.groups, this.#pipeline, settlement, (session) => this.directory.touched(session), log);
@@ -192,6 +195,7 @@ export class TrackerCore {
       groups: this.groups,
       directory: this.directory,
       delivery: this.delivery,
+      limits: this.limits,
       clusterStatus: () => this.clusterStatus(),
       trackers: () => (this.view.assignment?.trackers ?? []).map((tracker) => (tracker.incarnation === this.#member?.incarnation ? { ...tracker, ...this.#self } : tracker)),
     };

@@ -86,6 +86,22 @@ export function int(range: Range = {}): SettingKind<number> {
   return fromText('number', rangeForm('a whole number', range, (value) => value.toLocaleString('en-US')), read, String);
 }
 
+/** A number that may have decimals. */
+export function decimal(range: Range = {}): SettingKind<number> {
+  const read = (value: string): number | undefined => (/^-?\d{1,15}(\.\d{1,15})?$/.test(value) ? inRange(Number(value), range) : undefined);
+  return fromText('number', rangeForm('a number', range, (value) => value.toLocaleString('en-US')), read, String);
+}
+
+/** The value, or the word none. */
+export function orNone<T>(kind: SettingKind<T>): SettingKind<T | 'none'> {
+  return {
+    schema: z.union([z.literal('none'), kind.schema]),
+    form: `${kind.form}, or none`,
+    word: `${kind.word}|none`,
+    format: (value) => (value === 'none' ? 'none' : kind.format(value as T)),
+  };
+}
+
 /** "250ms", "10s", "5m", "2h", "7d"; the value and the limits are milliseconds. */
 export function duration(range: Range = {}): SettingKind<number> {
   const form = rangeForm('a duration such as 250ms, 10s, 5m, 2h, 7d', range, formatDuration);

@@ -19,7 +19,7 @@ import { policyOf } from './run-policy.js';
 
 /** What admission needs to know. */
 export interface AdmissionSettings {
-  /** Waiting and ready jobs of one group; more are refused. */
+  /** Waiting and ready jobs of one group that has no limit of its own; more are refused. */
   backlogLimit: number;
   retentionMs: number;
 }
@@ -94,11 +94,15 @@ export class Admission {
       const partition = this.#ownership.require(job.node_group);
       const group = this.#groups.group(job.node_group, partition);
       const admit = toAdmit(job, id === '' ? this.#newId(now) : id, bytes, partition, now, fromFailStore);
-      if (this.#backlog(group) < this.#settings.backlogLimit) this.#store(group, admit, settle);
+      if (this.#backlog(group) < this.#limit(group)) this.#store(group, admit, settle);
       else void this.#admitKnown(group, admit, settle);
     } catch (error) {
       settle(refusal(id, toLtsError(error)));
     }
+  }
+
+  #limit(group: GroupQueue): number {
+    return group.gate.limits.backlog ?? this.#settings.backlogLimit;
   }
 
   #backlog(group: GroupQueue): number {
@@ -110,7 +114,7 @@ export class Admission {
     try {
       const known = admit.clientId && (await this.#queries.findInstance({ id: admit.id })) !== undefined;
       if (known) return this.#store(group, admit, settle);
-      throw new LtsError('BACKLOG_FULL', `group ${group.name} has ${this.#backlog(group)} jobs waiting, the limit is ${this.#settings.backlogLimit}; add workers, wait, or raise --backlog-limit`);
+      throw new LtsError('BACKLOG_FULL', `group ${group.name} has ${this.#backlog(group)} jobs waiting, the limit is ${this.#limit(group)}; add workers, wait, or raise it with "lts queue limit ${group.name} --backlog N"`);
     } catch (error) {
       settle(refusal(admit.id, toLtsError(error)));
     }
@@ -128,11 +132,12 @@ export class Admission {
     if (worker === undefined) group.admitting++;
     this.#pipeline.add(admit, (outcome, error) => {
       session?.unreserve(admit.job.length);
-      if (worker === undefined) group.admitting--;
-      if (error !== undefined) return settle(refusal(admit.id, error));
       const admitted = outcome as AdmitOutcome;
+      const started = error === undefined && 'placement' in admitted && admitted.placement === 'started';
+      if (worker === undefined) group.admitting--;
+      else group.gate.end(started);
+      if (error !== undefined) return settle(refusal(admit.id, error));
       if (admitted.result === 'replaced') this.#leave(group, admitted.existingSeq, admitted.existingPlacement);
-      const started = 'placement' in admitted && admitted.placement === 'started';
       if (started && worker !== undefined) this.#dispatcher.admitted(admit, admitted.seq, worker, session);
       else this.#place(group, admit, admitted);
       if (worker !== undefined && !started) this.#dispatcher.dispatch(group);

@@ -98,6 +98,7 @@ export class AttemptSettlement {
       if (!again) group.waiting--;
       this.#enter(outcome.ready);
     }
+    if (group.gate.limits.maxRunning !== undefined) this.#dispatcher.dispatch(group);
   }
 
   /** Something became ready: it enters the ready set, and is dispatched when there is a slot. */

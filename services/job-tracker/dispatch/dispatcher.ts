@@ -9,6 +9,9 @@ import type { WorkerSession } from './worker-session.js';
 /** After the store refused a start, dispatch of the group rests for so long. */
 const restMs = 500;
 
+/** A group that its rate holds is looked at no more often: what gathers meanwhile begins together. */
+const shortestWaitMs = 10;
+
 /**
  * Step 3: ready work meets free slots. The attempt is recorded durably before its task is sent; a slot is reserved for
  * it before that, so that more attempts are never out than granted.
@@ -40,7 +43,7 @@ export class Dispatcher {
     if (this.#stopped || this.#resting.has(group.name) || !this.#groups.partitions.has(group.partition)) return;
     const workers = this.#workers.ofGroup(group.name);
     for (const worker of workers.all) this.#resend(worker);
-    for (;;) {
+    while (!this.#held(group)) {
       const row = workers.selective ? group.ready.shiftWhere((each) => workers.peek(each.type) !== undefined) : workers.peek('') && group.ready.shift();
       if (row === undefined) break;
       const worker = workers.take(row.type);
@@ -51,11 +54,14 @@ export class Dispatcher {
     this.#refill(group);
   }
 
-  /** A worker for a job that is being admitted, when it can be handed out in the same commit. Its slot is reserved. */
+  /** A worker for a job that is being admitted, when it can be handed out in the same commit. Its slot is reserved; `gate.end` is owed. */
   reserve(group: GroupQueue, type: string, bytes: number): Worker | undefined {
     if (group.readyCount > 0 || group.admitting > 0 || this.#resting.has(group.name) || this.#stopped) return undefined;
+    if (group.gate.heldBy(group.executing, this.#clock) !== undefined) return undefined;
     const worker = this.#workers.ofGroup(group.name).take(type);
-    worker?.session?.reserve(bytes);
+    if (worker === undefined) return undefined;
+    worker.session?.reserve(bytes);
+    group.gate.begin();
     return worker;
   }
 
@@ -85,12 +91,27 @@ export class Dispatcher {
     });
   }
 
+  /** Whether a limit of the group lets nothing begin. What it waits for then calls `dispatch`: the end of an attempt, or a timer to the next start. */
+  #held(group: GroupQueue): boolean {
+    if (group.ready.size === 0) return false;
+    const { gate } = group;
+    const limit = gate.heldBy(group.executing, this.#clock);
+    if (limit === 'startsPerSecond') {
+      gate.wake ??= this.#clock.after(Math.max(gate.msToNext(this.#clock), shortestWaitMs), () => {
+        gate.wake = undefined;
+        this.dispatch(group);
+      }, { unref: true });
+    }
+    return limit !== undefined;
+  }
+
   #start(group: GroupQueue, row: ReadyRow, worker: Worker, session: WorkerSession): void {
     const partition = this.#groups.partitions.get(group.partition);
     if (partition === undefined) return;
     const { job } = row;
     const bytes = job?.length ?? group.largeJobBytes;
     session.reserve(bytes);
+    group.gate.begin();
     const attempt = row.attempts + 1;
     const fence = this.#groups.nextFence(partition);
     const at = this.#clock.now();
@@ -98,8 +119,9 @@ export class Dispatcher {
       { kind: 'start', partition: group.partition, seq: row.seq, attempt, fence, worker: worker.identity, at, wantJob: job === undefined },
       (outcome, error) => {
         session.unreserve(bytes);
+        const { started, job: stored } = (outcome ?? { started: false }) as StartOutcome;
+        group.gate.end(started);
         if (error !== undefined) return this.#rest(group, row);
-        const { started, job: stored } = outcome as StartOutcome;
         if (!started) return this.dispatch(group);
         if (stored !== undefined) noteLargeJob(group, stored.length);
         group.readyCount--;

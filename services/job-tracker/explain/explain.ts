@@ -1,7 +1,9 @@
 import type { ExplainInstanceResponse } from '../../../shared/grpc/generated/lts/v1/ExplainInstanceResponse.js';
 import type { WaitCause } from '../../../shared/grpc/generated/lts/v1/WaitCause.js';
+import type { Clock } from '../../../shared/time/clock.js';
 import type { GroupWorkers } from '../dispatch/group-workers.js';
 import type { Ownership } from '../lead/ownership.js';
+import type { GroupQueue } from '../queue/owned-groups.js';
 import type { StoreHealth } from '../queue/queue-store.js';
 import type { InstanceRow, StatusQueries } from '../queue/status-queries.js';
 
@@ -9,6 +11,8 @@ import type { InstanceRow, StatusQueries } from '../queue/status-queries.js';
 export interface ExplainInput {
   instance: InstanceRow;
   workers: GroupWorkers;
+  /** The limit of its group that lets nothing begin now. */
+  limit?: WaitCause | undefined;
   /** Ready instances that come before it. */
   before: number;
   now: number;
@@ -18,7 +22,7 @@ export interface ExplainInput {
 export const mostCounted = 10_000;
 
 /** Why the instance does not run, the first cause first. Empty when it runs or has ended. */
-export function explain({ instance, workers, before, now }: ExplainInput): WaitCause[] {
+export function explain({ instance, workers, limit, before, now }: ExplainInput): WaitCause[] {
   if (instance.state === 'WAITING') return [whyWaiting(instance, now)];
   if (instance.state !== 'READY') return [];
   const online = [...workers.all].filter((worker) => worker.confirmed);
@@ -30,6 +34,7 @@ export function explain({ instance, workers, before, now }: ExplainInput): WaitC
     const running = online.reduce((sum, worker) => sum + worker.executions.size, 0);
     causes.push({ reason: 'WAIT_REASON_NO_FREE_SLOT', message: `all slots of the ${online.length === 1 ? 'connected worker' : `${online.length} connected workers`} are taken (${running} ${running === 1 ? 'task runs' : 'tasks run'})` });
   }
+  if (limit !== undefined) causes.push(limit);
   if (before > 0) causes.push({ reason: 'WAIT_REASON_BEHIND_OTHERS', message: `${before >= mostCounted ? `at least ${before}` : before} ready ${before === 1 ? 'job' : 'jobs'} of group ${instance.nodeGroup} ${before === 1 ? 'comes' : 'come'} first` });
   return causes;
 }
@@ -47,6 +52,24 @@ function typesOf(workers: { types: ReadonlySet<string> }[]): string {
   return [...new Set(workers.flatMap((worker) => [...worker.types]))].slice(0, 20).join(', ');
 }
 
+/** The limit that holds the group, with its value and how many run. */
+export function holdingLimit(group: GroupQueue | undefined, clock: Clock): WaitCause | undefined {
+  if (group === undefined) return undefined;
+  const { name, executing, gate } = group;
+  const { maxRunning, startsPerSecond } = gate.limits;
+  const running = `${executing} ${executing === 1 ? 'task' : 'tasks'} of group ${name} ${executing === 1 ? 'runs' : 'run'}`;
+  switch (gate.heldBy(executing, clock)) {
+    case 'maxRunning':
+      return { reason: 'WAIT_REASON_MAX_RUNNING', message: `${running}, its limit max_running is ${maxRunning}; change it with "lts queue limit ${name} --max-running N"` };
+    case 'startsPerSecond': {
+      const inMs = gate.msToNext(clock);
+      return { reason: 'WAIT_REASON_START_RATE', message: `the limit starts_per_second of group ${name} is ${startsPerSecond}, the next one begins in ${inMs} ms; ${running}`, until: clock.now() + inMs };
+    }
+    case undefined:
+      return undefined;
+  }
+}
+
 /** Why nothing moves at all: the store. Undefined: it works. */
 export function explainStore({ state, message }: Pick<StoreHealth, 'state' | 'message'>): WaitCause | undefined {
   if (state === 'LOCKED') return { reason: 'WAIT_REASON_STORE_LOCKED', message };
@@ -61,7 +84,8 @@ export function explainTracker(ownership: Pick<Ownership, 'trouble' | 'notOwner'
 }
 
 /** The answer for one instance. */
-export async function explainInstance(store: StatusQueries, instance: InstanceRow, workers: GroupWorkers, now: number): Promise<ExplainInstanceResponse> {
+export async function explainInstance(store: StatusQueries, instance: InstanceRow, workers: GroupWorkers, group: GroupQueue | undefined, clock: Clock): Promise<ExplainInstanceResponse> {
   const before = instance.state === 'READY' ? await store.countBefore(instance.nodeGroup, instance, mostCounted) : 0;
-  return { instance_id: instance.id, state: `INSTANCE_STATE_${instance.state}`, causes: explain({ instance, workers, before, now }) };
+  const causes = explain({ instance, workers, limit: holdingLimit(group, clock), before, now: clock.now() });
+  return { instance_id: instance.id, state: `INSTANCE_STATE_${instance.state}`, causes };
 }

@@ -1,12 +1,15 @@
 import { partitionOf } from '../../../shared/partition.js';
-import type { ExecutingRow, HeldEpoch, LoadedPartition } from './queue-store.js';
+import type { ExecutingRow, GroupLimits, HeldEpoch, LoadedPartition } from './queue-store.js';
 import { ReadySet } from './ready-set.js';
+import { StartGate } from './start-gate.js';
 
 /** The queues of one node group, as its owner keeps them in memory. */
 export interface GroupQueue {
   readonly name: string;
   readonly partition: number;
   readonly ready: ReadySet;
+  /** Its limits, and what they let begin. */
+  readonly gate: StartGate;
   /** Rows in the store that wait for their time, their retry or a run of the same task. */
   waiting: number;
   /** Rows in the store that are ready, whether in memory or not. */
@@ -39,6 +42,9 @@ export interface Execution extends Omit<ExecutingRow, 'taskId'> {
 /** Fences of one epoch are below this; epochs stay below 2^21, so that a fence is an exact number. */
 const fencesPerEpoch = 2 ** 32;
 
+/** Ready rows of a group that are in memory in any case. */
+const fewestInMemory = 64;
+
 /** Taken for the size of a large job before one was seen. */
 const unknownJobBytes = 256 * 1024;
 
@@ -61,10 +67,11 @@ export class OwnedGroups {
   adopt(held: HeldEpoch, loaded: LoadedPartition): void {
     this.drop(held.partition);
     this.partitions.set(held.partition, { ...held, fences: 0, nextDueAt: loaded.nextDueAt });
-    for (const { nodeGroup, waiting, ready } of loaded.groups) {
+    for (const { nodeGroup, waiting, ready, limits } of loaded.groups) {
       const group = this.#make(nodeGroup, held.partition, ready === 0);
       group.waiting = waiting;
       group.readyCount = ready;
+      if (limits !== undefined) this.limit(group, limits);
     }
     for (const row of loaded.executing) {
       this.executions.set(row.id, { ...row, partition: held.partition, finishing: false, progress: 0, progressText: '' });
@@ -75,7 +82,11 @@ export class OwnedGroups {
   /** Forgets a partition that is not owned any more. */
   drop(partition: number): void {
     this.partitions.delete(partition);
-    for (const [name, group] of this.groups) if (group.partition === partition) this.groups.delete(name);
+    for (const [name, group] of this.groups) {
+      if (group.partition !== partition) continue;
+      group.gate.close();
+      this.groups.delete(name);
+    }
     for (const [id, execution] of this.executions) if (execution.partition === partition) this.executions.delete(id);
   }
 
@@ -88,17 +99,24 @@ export class OwnedGroups {
     return this.groups.get(name) ?? this.#make(name, partition, true);
   }
 
+  /** The limits hold from now on. A group that may start little keeps little in memory. */
+  limit(group: GroupQueue, limits: GroupLimits): void {
+    group.gate.set(limits);
+    group.ready.resize(Math.max(fewestInMemory, Math.min(limits.maxRunning ?? Infinity, limits.startsPerSecond ?? Infinity)));
+  }
+
   /** The token of the next attempt: greater than that of every earlier one of the partition. */
   nextFence(partition: OwnedPartition): number {
     return partition.epoch * fencesPerEpoch + ++partition.fences;
   }
 
   #make(name: string, partition: number, complete: boolean): GroupQueue {
-    const capacity = Math.min(4_096, Math.max(64, Math.floor(this.#readyInMemory / (this.groups.size + 1))));
+    const capacity = Math.min(4_096, Math.max(fewestInMemory, Math.floor(this.#readyInMemory / (this.groups.size + 1))));
     const group: GroupQueue = {
       name,
       partition,
       ready: new ReadySet(capacity, complete),
+      gate: new StartGate(),
       waiting: 0,
       readyCount: 0,
       executing: 0,

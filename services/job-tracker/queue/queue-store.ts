@@ -1,9 +1,13 @@
-import { LtsError } from '../../../shared/errors/lts-error.js';
+import type { Limit, LimitOutcome } from './group-limits.js';
 import type { AttemptOutcome, FinalState } from './instance-state.js';
+import type { GroupCounts, LoadedGroup } from './loaded-group.js';
 import type { FeedbackRow, FeedbackSettlement, LogRow } from './lower-lane.js';
 import type { StatusQueries } from './status-queries.js';
 import type { StoreHealth } from './store-health.js';
 
+export { CommitFailed } from './commit-failed.js';
+export type { GroupLimits, Limit, LimitOutcome } from './group-limits.js';
+export type { GroupCounts, LoadedGroup } from './loaded-group.js';
 export type { FeedbackRow, FeedbackSettlement, LogRow } from './lower-lane.js';
 export type { StoreHealth, StoreWarning } from './store-health.js';
 
@@ -157,32 +161,6 @@ export interface LoadedPartition {
   nextDueAt: number | undefined;
 }
 
-/** A node group as its new owner finds it. */
-export interface LoadedGroup {
-  nodeGroup: string;
-  waiting: number;
-  ready: number;
-  /** Undefined: it has none of its own. */
-  limits?: GroupLimits | undefined;
-}
-
-/** Limits of a node group; what is undefined is not limited by the group. */
-export interface GroupLimits {
-  /** Waiting and ready jobs; more are refused. */
-  backlog?: number | undefined;
-  /** Attempts at once, over all workers. */
-  maxRunning?: number | undefined;
-  /** May be a fraction. */
-  startsPerSecond?: number | undefined;
-}
-
-/** Rows of a group; undefined: more than were to be counted. */
-export interface GroupCounts {
-  /** Those that wait for their time or their retry, and those that wait for a run of the same task. */
-  waiting: number | undefined;
-  ready: number | undefined;
-}
-
 /** Transitions of any number of owned partitions. */
 export interface CommitBatch {
   /** Of all the partitions that the transitions touch. */
@@ -292,14 +270,6 @@ export interface Late {
   message: string;
 }
 
-/** Gives a node group these limits in place of those that it had. A group that is not known yet is made. */
-export interface Limit {
-  kind: 'limit';
-  partition: number;
-  nodeGroup: string;
-  limits: GroupLimits;
-}
-
 /** What became of a transition, by its kind. */
 export type Outcome = AdmitOutcome | StartOutcome | FinishOutcome | ReassignOutcome | CancelOutcome | PromoteOutcome | LateOutcome | LimitOutcome;
 
@@ -367,19 +337,4 @@ export interface LateOutcome {
   kind: 'late';
   /** Whether the attempt is known at all. */
   known: boolean;
-}
-
-export interface LimitOutcome {
-  kind: 'limit';
-}
-
-/** A commit that failed. */
-export class CommitFailed extends LtsError {
-  /** True: nothing of the batch is stored. False: the outcome is unknown. */
-  readonly rolledBack: boolean;
-
-  constructor(reason: 'STORE_FAILED' | 'STORE_LOCKED' | 'STALE_EPOCH' | 'DISK_LOW', message: string, rolledBack: boolean, cause?: unknown) {
-    super(reason, message, { cause });
-    this.rolledBack = rolledBack;
-  }
 }

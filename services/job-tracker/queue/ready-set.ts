@@ -17,12 +17,17 @@ export class ReadySet {
   /** All stored rows up to here have been seen; undefined: from the start of the order. */
   #boundary: ReadyKey | undefined;
   #complete: boolean;
-  readonly #capacity: number;
+  readonly #most: number;
+  #capacity: number;
   #generation = 0;
 
-  /** @param complete whether the store has no ready rows of this group yet */
-  constructor(capacity: number, complete: boolean) {
-    this.#capacity = capacity;
+  /**
+   * @param most capacity that it never exceeds
+   * @param complete whether the store has no ready rows of this group yet
+   */
+  constructor(most: number, complete: boolean) {
+    this.#most = most;
+    this.#capacity = most;
     this.#complete = complete;
   }
 
@@ -54,10 +59,13 @@ export class ReadySet {
   insert(row: ReadyRow): void {
     if (!this.#complete && (this.#boundary === undefined || compareReady(row, this.#boundary) > 0)) return;
     this.#place(row);
-    if (this.size <= this.#capacity) return;
-    this.#rows.pop();
-    this.#complete = false;
-    this.#boundary = this.#rows[this.#rows.length - 1];
+    this.#trim();
+  }
+
+  /** Holds no more than so many from now on, 1 at least. */
+  resize(capacity: number): void {
+    this.#capacity = Math.min(this.#most, capacity);
+    this.#trim();
   }
 
   /** What a read behind the boundary brought; fewer than were asked for means that there are no more. */
@@ -119,6 +127,13 @@ export class ReadySet {
   /** How many rows in memory come before this one. */
   countBefore(key: ReadyKey): number {
     return this.#position(key) - this.#head;
+  }
+
+  #trim(): void {
+    if (this.size <= this.#capacity) return;
+    this.#rows.length = this.#head + this.#capacity;
+    this.#complete = false;
+    this.#boundary = this.#rows[this.#rows.length - 1];
   }
 
   #skip(): void {

@@ -9,10 +9,12 @@ import type { ListInstancesRequest__Output } from '../../../shared/grpc/generate
 import type { ListLogsRequest__Output } from '../../../shared/grpc/generated/lts/v1/ListLogsRequest.js';
 import type { ListQueuesRequest__Output } from '../../../shared/grpc/generated/lts/v1/ListQueuesRequest.js';
 import type { ResendFeedbackRequest__Output } from '../../../shared/grpc/generated/lts/v1/ResendFeedbackRequest.js';
+import type { SetGroupLimitsRequest__Output } from '../../../shared/grpc/generated/lts/v1/SetGroupLimitsRequest.js';
 import type { Handlers } from '../../../shared/grpc/handlers.js';
 import { isId } from '../../../shared/ids.js';
 import { groupForm, taskIdForm } from '../../../shared/job/check-job.js';
 import type { Clock } from '../../../shared/time/clock.js';
+import type { LimitSetting } from '../dispatch/limit-setting.js';
 import type { WorkerDirectory } from '../dispatch/worker-directory.js';
 import { explainInstance, explainStore, explainTracker } from '../explain/explain.js';
 import type { FeedbackDelivery } from '../feedback/feedback-delivery.js';
@@ -23,6 +25,7 @@ import type { QueueStore } from '../queue/queue-store.js';
 import type { InstanceRow, InstanceTarget } from '../queue/status-queries.js';
 import { toJobResult } from './feedback-service.js';
 import { fitText, textLimit } from './fit-texts.js';
+import { toLimitChange, toLimits } from './limit-views.js';
 import { listNodes, type TrackerFacts } from './node-list.js';
 import { toAttempt, toInstance, toLogLine, toQueue } from './status-views.js';
 
@@ -32,6 +35,7 @@ export interface AdminParts {
   groups: OwnedGroups;
   directory: WorkerDirectory;
   delivery: FeedbackDelivery;
+  limits: LimitSetting;
   ownership: Ownership;
   clusterStatus(): Promise<GetClusterResponse>;
   trackers(): TrackerFacts[];
@@ -40,9 +44,9 @@ export interface AdminParts {
 
 type Target = Pick<GetInstanceRequest__Output, 'instance_id' | 'task_id' | 'node_group'>;
 
-/** AdminService: status for people. Reads only, apart from ResendFeedback. */
+/** AdminService: status for people. Reads only, apart from ResendFeedback and SetGroupLimits. */
 export function adminService(handlers: Handlers, parts: AdminParts): Record<string, UntypedHandleCall> {
-  const { store, groups, directory, delivery, ownership, clock } = parts;
+  const { store, groups, directory, delivery, limits, ownership, clock } = parts;
   const find = (target: Target): Promise<InstanceRow> => findInstance(store, ownership, target);
   const unary = <Req, Res>(handle: (request: Req) => Promise<Res>): UntypedHandleCall => handlers.unary<Req, Res>(handle) as UntypedHandleCall;
   return {
@@ -78,13 +82,14 @@ export function adminService(handlers: Handlers, parts: AdminParts): Record<stri
       const wanted = [...names].filter((name) => node_group === '' || name === node_group).sort();
       return { queues: wanted.map((name) => toQueue(name, groups, directory, feedback.find((row) => row.submitNodeGroup === name))) };
     }),
+    SetGroupLimits: unary(async (request: SetGroupLimitsRequest__Output) => ({ limits: toLimits(await limits.set(request.node_group, toLimitChange(request))) ?? {} })),
     ListNodes: unary(async () => ({ nodes: listNodes(parts.trackers(), directory, delivery) })),
     GetCluster: unary(() => parts.clusterStatus()),
     ExplainInstance: unary(async (request: Target) => {
       const cause = explainStore(await store.health()) ?? (ownership.serving ? undefined : explainTracker(ownership));
       if (cause !== undefined) return { instance_id: request.instance_id, state: 'INSTANCE_STATE_UNSPECIFIED' as const, causes: [cause] };
       const row = await find(request);
-      return explainInstance(store, row, directory.ofGroup(row.nodeGroup), clock.now());
+      return explainInstance(store, row, directory.ofGroup(row.nodeGroup), groups.groups.get(row.nodeGroup), clock);
     }),
     ListFeedback: unary(async (request: ListFeedbackRequest__Output) => {
       ownership.requireAccepting();

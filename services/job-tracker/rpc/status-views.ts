@@ -9,6 +9,7 @@ import type { OwnedGroups } from '../queue/owned-groups.js';
 import type { LogRow } from '../queue/queue-store.js';
 import type { AttemptRow, InstanceRow } from '../queue/status-queries.js';
 import { fitText } from './fit-texts.js';
+import { toLimits } from './limit-views.js';
 
 /** A stored instance in the words of the contract; progress is only known to the owner's memory. */
 export function toInstance(row: InstanceRow, groups: OwnedGroups): Instance {
@@ -59,6 +60,7 @@ export function toLogLine(row: LogRow): LogLine {
 
 export function toQueue(name: string, groups: OwnedGroups, directory: WorkerDirectory, feedback: { owed: number; dead: number } | undefined): Queue {
   const group = groups.groups.get(name);
+  const limits = toLimits(group?.gate.limits);
   const workers = [...directory.ofGroup(name).all].filter((worker) => worker.session !== undefined);
   return {
     node_group: name,
@@ -70,5 +72,6 @@ export function toQueue(name: string, groups: OwnedGroups, directory: WorkerDire
     free_slots: workers.reduce((sum, worker) => sum + Math.max(worker.info.workThreads - worker.executions.size, 0), 0),
     feedback: feedback?.owed ?? 0,
     feedback_dead: feedback?.dead ?? 0,
+    ...(limits === undefined ? {} : { limits }),
   };
 }

@@ -141,6 +141,20 @@ export const requestRpcs: Record<string, RequestRpc> = {
     ],
   },
   'AdminService/ListQueues': { type: 'ListQueuesRequest', valid: () => ({}), cases: [taken('nothing', {}), taken('an unknown group', { node_group: '../x' })] },
+  'AdminService/SetGroupLimits': {
+    type: 'SetGroupLimitsRequest',
+    valid: () => ({ node_group: 'limited', limits: { max_running: 5 } }),
+    cases: [
+      refused('nothing', {}, /node_group is ""/),
+      refused('no limit', { node_group: 'limited', limits: {} }, /names no limit/),
+      refused('a backlog of -2', { node_group: 'limited', limits: { backlog: -2 } }, /limits\.backlog is -2/),
+      refused('a max_running of -2', { node_group: 'limited', limits: { max_running: -2 } }, /limits\.max_running is -2/),
+      refused('a rate of 0', { node_group: 'limited', limits: { starts_per_second: 0 } }, /limits\.starts_per_second is 0; .*max_running/),
+      refused('a rate that is no number', { node_group: 'limited', limits: { starts_per_second: Number.NaN } }, /limits\.starts_per_second is NaN/),
+      taken('all at their ends', { node_group: 'limited', limits: { backlog: 0, max_running: 0, starts_per_second: 0.001 } }),
+      taken('the removal of what is not set', { node_group: 'nobody', limits: { backlog: -1, max_running: -1, starts_per_second: -1 } }),
+    ],
+  },
   'AdminService/ListNodes': { type: 'ListNodesRequest', valid: () => ({}), cases: [taken('nothing', {})] },
   'AdminService/GetCluster': { type: 'GetClusterRequest', valid: () => ({}), cases: [taken('nothing', {})] },
   'AdminService/ListFeedback': {

@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest';
+import { settle, VirtualClock } from '../../../test/kit/virtual-clock.js';
+import { CommitPipeline } from '../queue/commit-pipeline.js';
+import { OwnedGroups } from '../queue/owned-groups.js';
+import type { CommitBatch, GroupLimits, Outcome, QueueStore, ReadyRow } from '../queue/queue-store.js';
+import { Dispatcher } from './dispatcher.js';
+import { GroupWorkers } from './group-workers.js';
+import type { Worker } from './worker.js';
+import type { WorkerDirectory } from './worker-directory.js';
+
+const policy = { maxRetryTimes: 0, timeoutMs: 0, maxLost: 3, failOnLoss: false };
+const row = (seq: number): ReadyRow => ({ seq, id: `i${seq}`, type: 'default', priority: 100, dueAt: 0, attempts: 0, retryTimes: 0, lostTimes: 0, policy, job: Buffer.alloc(0) });
+
+/** A dispatcher with one worker of endless slots on a store that takes everything. */
+class Bench {
+  readonly clock = new VirtualClock();
+  readonly groups = new OwnedGroups(1_000);
+  readonly started: number[] = [];
+  readonly refused = new Set<number>();
+  looks = 0;
+  readonly dispatcher: Dispatcher;
+
+  constructor(limits: GroupLimits) {
+    const store = { commit: (batch: CommitBatch) => Promise.resolve(batch.transitions.map((each) => this.#start('seq' in each ? each.seq : 0))), readReady: () => Promise.resolve([]) } as unknown as QueueStore;
+    const nothing = (): void => undefined;
+    const pipeline = new CommitPipeline(store, { epochOf: () => 1, onUnknown: nothing, onFenced: nothing, onRolledBack: nothing, onCommitted: nothing }, this.clock);
+    const session = { closed: false, credits: 1_000, reserve: nothing, unreserve: nothing, task: nothing };
+    const worker = { identity: { nodeId: 'w', incarnation: 'i' }, types: new Set(), session, confirmed: true, credits: 1_000, executions: new Set(), resend: [] } as unknown as Worker;
+    const workers = new GroupWorkers();
+    workers.add(worker);
+    const directory = { ofGroup: () => (this.looks++, workers), touched: nothing, notSent: nothing } as unknown as WorkerDirectory;
+    this.dispatcher = new Dispatcher(this.groups, directory, pipeline, store, this.clock);
+    this.groups.adopt({ partition: 0, epoch: 1 }, { groups: [{ nodeGroup: 'g', waiting: 0, ready: 0, limits }], executing: [], nextDueAt: undefined });
+  }
+
+  #start(seq: number): Outcome {
+    const started = !this.refused.has(seq);
+    if (started) this.started.push(seq);
+    return { kind: 'start', started };
+  }
+
+  get group(): ReturnType<OwnedGroups['group']> {
+    return this.groups.group('g', 0);
+  }
+
+  async ready(count: number): Promise<void> {
+    for (let seq = 1; seq <= count; seq++) this.group.ready.insert(row(seq));
+    this.group.readyCount = count;
+    this.dispatcher.dispatch(this.group);
+    await settle();
+  }
+}
+
+describe('Dispatcher with limits', () => {
+  it('starts no more at once than max_running, and goes on when one has ended', async () => {
+    const bench = new Bench({ maxRunning: 3 });
+    await bench.ready(10);
+    expect(bench.started).toEqual([1, 2, 3]);
+    bench.group.executing--;
+    bench.dispatcher.dispatch(bench.group);
+    await settle();
+    expect(bench.started).toEqual([1, 2, 3, 4]);
+  });
+
+  it('gives the place of one that was not ready any more to the next', async () => {
+    const bench = new Bench({ maxRunning: 2 });
+    bench.refused.add(1);
+    await bench.ready(5);
+    expect(bench.started).toEqual([2, 3]);
+  });
+
+  it('starts by the rate, and sleeps until the next one', async () => {
+    const bench = new Bench({ startsPerSecond: 2 });
+    await bench.ready(10);
+    expect(bench.started).toEqual([]);
+    await bench.clock.advance(10_000);
+    expect(bench.started).toHaveLength(10);
+    expect(bench.looks).toBeLessThan(40);
+  });
+
+  it('looks again at once when the limit is lifted while it sleeps', async () => {
+    const bench = new Bench({ startsPerSecond: 0.001 });
+    await bench.ready(3);
+    await bench.clock.advance(5_000);
+    expect(bench.started).toEqual([]);
+    bench.groups.limit(bench.group, { startsPerSecond: 100 });
+    bench.dispatcher.dispatch(bench.group);
+    await bench.clock.advance(100);
+    expect(bench.started).toHaveLength(3);
+  });
+
+  it('hands nothing out with its admission beyond a limit', async () => {
+    const bench = new Bench({ maxRunning: 2 });
+    expect(bench.dispatcher.reserve(bench.group, 'default', 1)).toBeDefined();
+    expect(bench.dispatcher.reserve(bench.group, 'default', 1)).toBeDefined();
+    expect(bench.dispatcher.reserve(bench.group, 'default', 1)).toBeUndefined();
+    bench.group.gate.end(false);
+    expect(bench.dispatcher.reserve(bench.group, 'default', 1)).toBeDefined();
+    expect(new Bench({ startsPerSecond: 5 }).dispatcher.reserve(bench.group, 'default', 1)).toBeUndefined();
+  });
+
+  it('keeps few rows of a limited group in memory', async () => {
+    const bench = new Bench({ maxRunning: 1 });
+    await bench.ready(500);
+    expect(bench.group.ready.size).toBeLessThanOrEqual(64);
+    expect(bench.group.ready.hasMore).toBe(true);
+  });
+});
