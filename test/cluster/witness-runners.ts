@@ -37,6 +37,8 @@ function witnessed(run: (context: RunnerContext) => Promise<void> | void) {
 /** The runs that the whole-system tests need, by job type. */
 export const runners: Runners = {
   quick: witnessed(() => undefined),
+  /** Leaves no trace. */
+  silent: () => undefined,
   /** Takes as many milliseconds as the payload says. */
   slow: witnessed(({ job, signal }) => systemClock.sleep(Number(job.text()), signal)),
   /** Goes on until the file that the payload names is there. */
