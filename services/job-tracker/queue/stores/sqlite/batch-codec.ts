@@ -1,7 +1,7 @@
 import type { CommitBatch, GroupLimits, NewlyReady, Outcome, Placement, Transition, WorkerIdentity } from '../../queue-store.js';
-import { finalStateOf, outcomeCodes, outcomeOf, stateCodes } from './codes.js';
+import { finalStateOf, outcomeCodes, outcomeOf, stateCodes } from '../codes.js';
 import { JobPacker, jobsOf } from './packed-jobs.js';
-import { policyOf, policyText } from './policy-text.js';
+import { policyOf, policyText } from '../policy-text.js';
 
 /**
  * A batch as it goes to the writer's thread: one column of numbers, one of strings, all jobs in one transferred

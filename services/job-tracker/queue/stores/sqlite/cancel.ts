@@ -1,7 +1,7 @@
 import { idFromBytes } from '../../../../../shared/ids.js';
 import type { Cancel, CancelOutcome } from '../../queue-store.js';
 import type { Facts } from './facts-cache.js';
-import { ignoredCode, stateCodes } from './codes.js';
+import { ignoredCode, stateCodes } from '../codes.js';
 import { countsOf, leaveQueue } from './queued.js';
 import { oweResult } from './run-transitions.js';
 import type { Counts, TaskRow } from './writer-sql.js';

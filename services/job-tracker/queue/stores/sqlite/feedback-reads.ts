@@ -1,7 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { idFromBytes } from '../../../../../shared/ids.js';
 import type { FeedbackRow } from '../../queue-store.js';
-import { finalStateOf, outcomeOf } from './codes.js';
+import { finalStateOf, outcomeOf } from '../codes.js';
 
 interface FeedbackData extends Omit<FeedbackRow, 'id' | 'state' | 'outcome' | 'dead'> {
   id: Buffer;

@@ -1,8 +1,8 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { idFromBytes } from '../../../../../shared/ids.js';
 import type { AttemptRow, InstanceFilter, InstanceRow } from '../../status-queries.js';
-import { outcomeOf, stateCodes, stateOf } from './codes.js';
-import { page } from './page.js';
+import { outcomeOf, stateCodes, stateOf } from '../codes.js';
+import { page } from '../page.js';
 
 /** Instances that one page of a list looks at. */
 const scanRows = 5_000;

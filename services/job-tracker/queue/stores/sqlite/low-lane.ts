@@ -1,5 +1,5 @@
 import type { FeedbackSettlement, LogRow } from '../../queue-store.js';
-import { levelCodes } from './codes.js';
+import { levelCodes } from '../codes.js';
 import type { Writer } from './writer.js';
 
 /** Rows of one transaction of the lower lane: small, as a commit may have to wait for it. */

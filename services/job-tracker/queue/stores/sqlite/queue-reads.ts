@@ -1,7 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { HeldEpoch, LogRow, ReadyKey, StoredOwner } from '../../queue-store.js';
-import { levelOf } from './codes.js';
-import { page } from './page.js';
+import { levelOf } from '../codes.js';
+import { page } from '../page.js';
 
 interface LogData extends Omit<LogRow, 'level' | 'truncated' | 'id'> {
   line: number;

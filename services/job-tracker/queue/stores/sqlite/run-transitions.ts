@@ -1,5 +1,5 @@
 import type { Finish, FinishOutcome, Late, LateOutcome, Promote, PromoteOutcome, Reassign, ReassignOutcome, Start, StartOutcome } from '../../queue-store.js';
-import { outcomeCodes, stateCodes } from './codes.js';
+import { outcomeCodes, stateCodes } from '../codes.js';
 import type { Facts } from './facts-cache.js';
 import { advanceTask, enqueue, type Freed, factsOf, freshFactsOf, newlyReady, type WriterState } from './writer-state.js';
 

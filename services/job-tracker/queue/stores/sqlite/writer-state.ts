@@ -3,7 +3,7 @@ import type { NewlyReady } from '../../queue-store.js';
 import { idFromBytes } from '../../../../../shared/ids.js';
 import type { Facts, FactsCache } from './facts-cache.js';
 import type { Names } from './names.js';
-import { policyOf } from './policy-text.js';
+import { policyOf } from '../policy-text.js';
 import type { Counts, WriterSql } from './writer-sql.js';
 
 /** What transitions work on: one connection with its statements and what is kept in memory beside it. */

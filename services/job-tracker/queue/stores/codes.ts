@@ -1,5 +1,5 @@
-import type { AttemptOutcome, FinalState, InstanceState } from '../../instance-state.js';
-import type { LogRow } from '../../queue-store.js';
+import type { AttemptOutcome, FinalState, InstanceState } from '../instance-state.js';
+import type { LogRow } from '../queue-store.js';
 
 /** Stored numbers of the states: those of the contract's InstanceState. */
 export const stateCodes: Record<InstanceState, number> = {

@@ -1,4 +1,4 @@
-import type { RetryLaw, RunPolicy } from '../../queue-store.js';
+import type { RetryLaw, RunPolicy } from '../queue-store.js';
 
 const defaults: RunPolicy = Object.freeze({ maxRetryTimes: 0, timeoutMs: 0, maxLost: 3, failOnLoss: false });
 
