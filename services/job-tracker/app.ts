@@ -53,7 +53,7 @@ export async function startJobTracker(config: JobTrackerConfig, { log, registry:
   const server = createServer();
   const incarnation = newId();
   const closed = new FirstTime();
-  const core = new TrackerCore({ config: { ...config, partitions: partitionsOf(config) }, store, registry, incarnation, clock, newId, log, onFailed: (error) => closed.never(error) });
+  const core = new TrackerCore({ config: { ...config, partitions: partitionsOf(config) }, store, registry, spread: false, incarnation, clock, newId, log, onFailed: (error) => closed.never(error) });
   const close = async (): Promise<void> => {
     await registry.close();
     await store.close();
@@ -82,8 +82,8 @@ export async function startJobTracker(config: JobTrackerConfig, { log, registry:
     version,
     startedAt: clock.now(),
   });
-  core.onServing((serving) => health.setServing(serving));
   let leaving = false;
+  core.onServing((serving) => health.setServing(serving && !leaving));
   const self = openSelfSocket({ dataDir: config.dataDir, service: 'job-tracker', state: () => ({ nodeId, address, leaving, unready: '' }), log });
   return {
     address,
@@ -91,6 +91,7 @@ export async function startJobTracker(config: JobTrackerConfig, { log, registry:
     drain: async () => {
       leaving = true;
       health.setServing(false);
+      await core.handOver();
       core.stopTaking();
       await withDeadline(core.flushed(), flushWithinMs, 'flushing what was admitted', clock).catch((error: unknown) => log.warn('store.failed', { operation: 'flush', error }));
       await core.leave();

@@ -4,6 +4,7 @@ import type { GetClusterResponse } from '../../shared/grpc/generated/lts/v1/GetC
 import type { Logger } from '../../shared/log/logger.js';
 import { isGood, type Member, type Registry } from '../../shared/registry/registry.js';
 import type { Clock, Timer } from '../../shared/time/clock.js';
+import { withDeadline } from '../../shared/time/deadline.js';
 import { Admission } from './admit/admission.js';
 import { Cancellation } from './admit/cancellation.js';
 import { DiskGuard } from './admit/disk-guard.js';
@@ -17,6 +18,7 @@ import { LimitSetting } from './dispatch/limit-setting.js';
 import { WorkerDirectory } from './dispatch/worker-directory.js';
 import { FeedbackDelivery } from './feedback/feedback-delivery.js';
 import { ClusterView } from './lead/cluster-view.js';
+import { DrainedNodes } from './lead/drained-nodes.js';
 import { Lead } from './lead/lead.js';
 import { agreeOnStore } from './lead/store-identity.js';
 import { Ownership } from './lead/ownership.js';
@@ -31,9 +33,11 @@ import { DueTimer } from './schedule/due-timer.js';
 
 /** Ports and settings of a tracker. */
 export interface TrackerParts {
-  config: Pick<JobTrackerConfig, 'cluster' | 'grace' | 'pingInterval' | 'backlogLimit' | 'readyInMemory' | 'retention' | 'diskReserve'> & { partitions: number };
+  config: Pick<JobTrackerConfig, 'cluster' | 'grace' | 'pingInterval' | 'backlogLimit' | 'readyInMemory' | 'retention' | 'diskReserve' | 'sessionTimeout'> & { partitions: number };
   store: QueueStore;
   registry: Registry;
+  /** Whether several trackers share the partitions: not on a store with one writer. */
+  spread: boolean;
   incarnation: string;
   clock: Clock;
   /** Makes a UUIDv7 of this time. */
@@ -46,6 +50,10 @@ export interface TrackerParts {
 const tickMs = 1_000;
 const retentionRoundMs = 60_000;
 const askAgainMs = 2_000;
+/** Its owner alone does what is to be done once for the whole store. */
+const choresPartition = 0;
+/** In a planned leave: how long the next owners are waited for. */
+const handOverWithinMs = 3_000;
 /** Slewing stays below this between two ticks. */
 const clockStepMs = 1_000;
 
@@ -61,6 +69,7 @@ export class TrackerCore {
   readonly logs: LogIntake;
   readonly limits: LimitSetting;
   readonly view = new ClusterView();
+  readonly drained: DrainedNodes;
   readonly #parts: TrackerParts;
   readonly #pipeline: CommitPipeline;
   readonly #dispatcher: Dispatcher;
@@ -72,6 +81,8 @@ export class TrackerCore {
   readonly #servingListeners: ((serving: boolean) => void)[] = [];
   #member: Member | undefined;
   #lead: Lead | undefined;
+  /** Called when the last partition is gone. */
+  #emptied: () => void = () => undefined;
   #stopped = false;
   #checking = false;
   #wallOffset: number;
@@ -81,8 +92,19 @@ export class TrackerCore {
     this.#parts = parts;
     this.#wallOffset = clock.now() - clock.monotonic();
     this.groups = new OwnedGroups(config.readyInMemory);
-    const identity = { incarnation, pid: process.pid };
-    this.ownership = new Ownership(store, this.groups, identity, (partition) => this.#otherOwnerOf(partition), this.#ownershipEvents(), clock, log);
+    this.drained = new DrainedNodes(parts.registry, clock, log);
+    this.ownership = new Ownership({
+      store,
+      groups: this.groups,
+      identity: { incarnation, pid: process.pid },
+      ownerOf: (partition) => this.#otherOwnerOf(partition),
+      isLive: (each) => this.#lead?.isLive(each) ?? false,
+      flushed: () => this.#pipeline.barrier(),
+      events: this.#ownershipEvents(),
+      displaceAfterMs: config.sessionTimeout,
+      clock,
+      log,
+    });
     this.#pipeline = new CommitPipeline(store, {
       epochOf: (partition) => this.ownership.epochOf(partition),
       onUnknown: (partitions, error) => this.ownership.reload(partitions, error),
@@ -97,11 +119,17 @@ export class TrackerCore {
         lost: (execution) => this.#lost.lost(execution),
         unstarted: (execution) => this.#lost.unstarted(execution),
       },
-      { trackerId: () => this.#member?.nodeId ?? '', storeId: () => this.ownership.storeId, graceMs: config.grace, pingIntervalMs: config.pingInterval },
+      {
+        trackerId: () => this.#member?.nodeId ?? '',
+        storeId: () => this.ownership.storeId,
+        isDrained: (nodeId) => this.drained.has(nodeId),
+        graceMs: config.grace,
+        pingIntervalMs: config.pingInterval,
+      },
       clock,
       log,
     );
-    this.delivery = new FeedbackDelivery(store, () => [...this.groups.partitions.keys()], clock, log);
+    this.delivery = new FeedbackDelivery(store, this.groups, clock, log);
     this.#disk = new DiskGuard(config.diskReserve, log);
     this.#dispatcher = new Dispatcher(this.groups, this.directory, this.#pipeline, store, clock);
     this.#dueTimer = new DueTimer(this.groups, this.#pipeline, this.#dispatcher, clock);
@@ -118,11 +146,16 @@ export class TrackerCore {
 
   /** Stands in the election as this member. */
   start(member: Member): void {
-    const { registry, config, clock, log } = this.#parts;
+    const { registry, config, spread, clock, log } = this.#parts;
     this.#member = member;
     this.ownership.standAs(member.nodeId);
-    this.#lead = new Lead(registry, { assigned: (partitions) => this.ownership.assign(partitions) }, { member, partitions: config.partitions }, this.view, clock, log);
+    const settings = { member, partitions: config.partitions, spread };
+    this.#lead = new Lead(registry, { assigned: (partitions) => this.ownership.assign(partitions) }, settings, this.view, this.drained, clock, log);
     const lead = this.#lead;
+    this.drained.follow(() => {
+      this.directory.drainedChanged();
+      lead.reassign();
+    });
     registry.onState(() => this.#judgeMap());
     agreeOnStore(registry, () => this.ownership.identify(), clock, log).then(
       () => this.#stopped || lead.start(),
@@ -132,7 +165,7 @@ export class TrackerCore {
     this.#every(config.pingInterval, () => heartbeat.beat());
     this.#every(tickMs, () => this.#tick());
     this.#every(retentionRoundMs, () => {
-      if (this.ownership.serving) void this.#retention.round();
+      if (this.groups.isOpen(choresPartition)) void this.#retention.round();
     });
   }
 
@@ -142,7 +175,19 @@ export class TrackerCore {
     listener(this.ownership.serving);
   }
 
-  /** Planned leave, first part: nothing is admitted or dispatched any more. */
+  /** Planned leave, at first: others are assigned what is owned here, and take it over one by one while it is served. */
+  async handOver(): Promise<void> {
+    const { registry, clock, log } = this.#parts;
+    if (this.groups.partitions.size === 0 || !isGood(registry.state)) return;
+    try {
+      const empty = new Promise<void>((resolve) => (this.#emptied = resolve));
+      if (await this.#lead?.announceLeave()) await withDeadline(empty, handOverWithinMs, 'handing over', clock);
+    } catch (error) {
+      log.warn('registry.failed', { operation: 'leave', error });
+    }
+  }
+
+  /** Planned leave, then: nothing is admitted or dispatched any more. */
   stopTaking(): void {
     this.ownership.drain();
     this.#dispatcher.stop();
@@ -211,13 +256,17 @@ export class TrackerCore {
     return {
       adopted: (partition) => {
         this.directory.adopted(partition);
+        this.delivery.adopted();
         this.#dueTimer.arm();
         for (const group of this.groups.groups.values()) if (group.partition === partition) this.#dispatcher.dispatch(group);
         this.#told();
       },
       dropped: () => {
         this.directory.dropped((group) => this.groups.partitions.has(this.groups.partitionOf(group)), (group) => this.ownership.notOwner(group));
-        if (this.groups.partitions.size === 0) this.delivery.dropAll(this.ownership.notOwner(''));
+        if (this.groups.partitions.size === 0) {
+          this.delivery.dropAll(this.ownership.notOwner(''));
+          this.#emptied();
+        } else this.delivery.dropped();
         this.#told();
       },
       fenced: () => {

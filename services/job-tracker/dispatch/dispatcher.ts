@@ -40,7 +40,7 @@ export class Dispatcher {
 
   /** Starts as much of the group as there are free slots. */
   dispatch(group: GroupQueue): void {
-    if (this.#stopped || this.#resting.has(group.name) || !this.#groups.partitions.has(group.partition)) return;
+    if (this.#stopped || this.#resting.has(group.name) || !this.#groups.isOpen(group.partition)) return;
     const workers = this.#workers.ofGroup(group.name);
     for (const worker of workers.all) this.#resend(worker);
     while (!this.#held(group)) {
@@ -67,6 +67,8 @@ export class Dispatcher {
 
   /** The admission was stored with its attempt: the task goes out. */
   admitted(admit: Admit, seq: number, worker: Worker, session: WorkerSession | undefined): void {
+    // Let go meanwhile: the next owner finds the attempt in the store.
+    if (!this.#groups.partitions.has(admit.partition)) return;
     const group = this.#groups.group(admit.nodeGroup, admit.partition);
     const start = admit.start as NonNullable<Admit['start']>;
     this.#begin(group, worker, session, admit.job, {
@@ -178,7 +180,7 @@ export class Dispatcher {
   #resend(worker: Worker): void {
     const { session } = worker;
     if (session === undefined) return;
-    while (worker.resend.length > 0 && worker.credits > 0) {
+    while (worker.resend.length > 0 && worker.ownCredits > 0) {
       const execution = worker.resend.shift() as Execution;
       if (!worker.executions.has(execution) || execution.finishing) continue;
       const bytes = this.#groups.groups.get(execution.nodeGroup)?.largeJobBytes ?? 0;

@@ -38,9 +38,9 @@ export class GroupWorkers {
     return found.worker;
   }
 
-  /** Whether any connected worker runs the type, free or not. */
+  /** Whether any connected worker that is not drained runs the type, free or not. */
   canRun(type: string): boolean {
-    return this.#order.some((worker) => worker.confirmed && worker.runs(type));
+    return this.#order.some((worker) => worker.available && worker.runs(type));
   }
 
   #find(type: string): { worker: Worker; index: number } | undefined {

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { StreamWriter } from '../../../shared/grpc/stream-writer.js';
+import { LtsError } from '../../../shared/errors/lts-error.js';
 import { silentLogger } from '../../../shared/log/logger.js';
 import { VirtualClock } from '../../../test/kit/virtual-clock.js';
 import { type Execution, OwnedGroups } from '../queue/owned-groups.js';
@@ -12,6 +13,7 @@ const graceMs = 10_000;
 class Bench {
   readonly clock = new VirtualClock();
   readonly groups = new OwnedGroups(1_000);
+  readonly drained = new Set<string>();
   readonly lost: string[] = [];
   readonly unstarted: string[] = [];
   readonly slots: string[] = [];
@@ -22,7 +24,7 @@ class Bench {
       lost: (execution) => this.lost.push(execution.id),
       unstarted: (execution) => this.unstarted.push(execution.id),
     },
-    { trackerId: () => 'jt', storeId: () => 'store', graceMs, pingIntervalMs: 1_000 },
+    { trackerId: () => 'jt', storeId: () => 'store', isDrained: (nodeId) => this.drained.has(nodeId), graceMs, pingIntervalMs: 1_000 },
     this.clock,
     silentLogger,
   );
@@ -164,5 +166,38 @@ describe('WorkerDirectory', () => {
     bench.directory.notSent(worker, execution);
     expect(worker.resend).toEqual([execution]);
     expect(bench.slots.length).toBe(before + 1);
+  });
+
+  it('starts no grace time for the workers of a partition that was let go, also when it comes back', async () => {
+    bench.adopt([{ id: 'x', incarnation: 'i1' }]);
+    const { worker, session } = bench.connect('i1');
+    bench.directory.inventory(worker, [held('x')], true);
+    bench.groups.drop(0);
+    bench.directory.dropped(() => false, () => new LtsError('NOT_OWNER', 'moved'));
+    bench.directory.closed(worker, session, false);
+    expect([...bench.directory.all()]).toEqual([]);
+    bench.adopt([{ id: 'x', incarnation: 'i1' }]);
+    const again = bench.connect('i1');
+    bench.directory.inventory(again.worker, [held('x')], true);
+    await bench.clock.advance(2 * graceMs);
+    expect(bench.lost).toEqual([]);
+  });
+
+  it('gives a drained worker nothing new, but what it was given before', () => {
+    bench.adopt([{ id: 'x', incarnation: 'i1' }]);
+    const { worker } = bench.connect('i1');
+    bench.drained.add('w');
+    bench.directory.drainedChanged();
+    bench.directory.slots(worker, 4);
+    bench.directory.inventory(worker, [], true);
+    expect([worker.credits, worker.ownCredits]).toEqual([0, 4]);
+    expect(bench.directory.ofGroup('g').canRun('default')).toBe(false);
+    expect(ids(worker.resend)).toEqual(['x']);
+    expect(bench.connect('i2').worker.drained).toBe(true);
+    bench.slots.length = 0;
+    bench.drained.clear();
+    bench.directory.drainedChanged();
+    expect(worker.credits).toBe(4);
+    expect(bench.slots).toContain('g');
   });
 });

@@ -26,6 +26,7 @@ export interface DirectoryEvents {
 export interface DirectorySettings {
   trackerId(): string;
   storeId(): string;
+  isDrained(nodeId: string): boolean;
   graceMs: number;
   pingIntervalMs: number;
 }
@@ -123,8 +124,21 @@ export class WorkerDirectory {
   dropped(groupIsOwned: (group: string) => boolean, notOwner: (group: string) => LtsError): void {
     for (const worker of this.#byIncarnation.values()) {
       if (groupIsOwned(worker.group)) continue;
-      worker.session?.end(notOwner(worker.group));
+      const { session } = worker;
+      // Its end starts no grace time: the attempts are the next owner's, also when that is this tracker again.
+      worker.session = undefined;
+      this.#forget(worker);
       this.#remove(worker);
+      session?.end(notOwner(worker.group));
+    }
+  }
+
+  /** Other nodes are drained than before. */
+  drainedChanged(): void {
+    for (const worker of this.#byIncarnation.values()) {
+      const before = worker.drained;
+      worker.drained = this.#settings.isDrained(worker.identity.nodeId);
+      if (before && !worker.drained) this.#events.slotsChanged(worker.group);
     }
   }
 
@@ -250,6 +264,7 @@ export class WorkerDirectory {
 
   #add(identity: WorkerIdentity, group: string): Worker {
     const worker = new Worker(identity, group, this.#clock.now());
+    worker.drained = this.#settings.isDrained(identity.nodeId);
     this.#byIncarnation.set(identity.incarnation, worker);
     this.ofGroup(group).add(worker);
     return worker;

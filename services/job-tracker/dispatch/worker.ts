@@ -34,6 +34,8 @@ export class Worker {
   /** Attempts that have provably not started: to be sent again under the same number. */
   resend: Execution[] = [];
   grace: Timer | undefined;
+  /** It gets nothing new; what it has ends normally. */
+  drained = false;
 
   constructor(identity: WorkerIdentity, group: string, since: number) {
     this.identity = identity;
@@ -43,7 +45,17 @@ export class Worker {
 
   /** Tasks that may be started for it now. */
   get credits(): number {
+    return this.drained ? 0 : this.ownCredits;
+  }
+
+  /** Tasks that may be sent to it again: also a drained worker ends what it was given. */
+  get ownCredits(): number {
     return this.confirmed && this.session !== undefined ? this.session.credits : 0;
+  }
+
+  /** Whether it is connected and may be given what it runs. */
+  get available(): boolean {
+    return this.confirmed && !this.drained;
   }
 
   runs(type: string): boolean {

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { LtsError } from '../../../shared/errors/lts-error.js';
 import { silentLogger } from '../../../shared/log/logger.js';
 import { VirtualClock } from '../../../test/kit/virtual-clock.js';
+import type { OwnedGroups } from '../queue/owned-groups.js';
 import type { FeedbackRow, FeedbackSettlement } from '../queue/queue-store.js';
 import { FeedbackDelivery, mostFailures } from './feedback-delivery.js';
 import type { Receiver } from './receiver.js';
@@ -23,11 +24,15 @@ const row = (seq: number): FeedbackRow => ({
   lastError: '',
 });
 
+const partitionOf = (group: string): number => (group === 'g1' ? 1 : 0);
+
 /** Keeps the rows as the store does. */
 class Rows {
   rows: FeedbackRow[] = [];
-  readFeedback = (group: string, _partitions: readonly number[], afterSeq: number, now: number, limit: number): Promise<FeedbackRow[]> =>
-    Promise.resolve(this.rows.filter((each) => each.submitNodeGroup === group && each.seq > afterSeq && !each.dead && each.nextAt <= now).slice(0, limit));
+  readFeedback = (group: string, partitions: readonly number[], afterSeq: number, now: number, limit: number): Promise<FeedbackRow[]> => {
+    const due = this.rows.filter((each) => each.submitNodeGroup === group && partitions.includes(partitionOf(each.nodeGroup)) && each.seq > afterSeq && !each.dead && each.nextAt <= now);
+    return Promise.resolve(due.toSorted((a, b) => a.seq - b.seq).slice(0, limit));
+  };
   settleFeedback = ({ taken, failed }: FeedbackSettlement): Promise<void> => {
     this.rows = this.rows.filter((each) => !taken.includes(each.id));
     for (const { id, nextAt, dead, message } of failed) {
@@ -65,6 +70,7 @@ describe('FeedbackDelivery', () => {
   let clock: VirtualClock;
   let rows: Rows;
   let delivery: FeedbackDelivery;
+  let owned: Map<number, object>;
   const second = async (): Promise<void> => {
     await clock.advance(1_000);
     delivery.sweep();
@@ -74,7 +80,8 @@ describe('FeedbackDelivery', () => {
   beforeEach(() => {
     clock = new VirtualClock();
     rows = new Rows();
-    delivery = new FeedbackDelivery(rows, () => [0], clock, silentLogger);
+    owned = new Map([[0, {}]]);
+    delivery = new FeedbackDelivery(rows, { partitions: owned as OwnedGroups['partitions'], partitionOf }, clock, silentLogger);
   });
 
   it('delivers what waited, in order, and forgets it once it is taken', async () => {
@@ -162,5 +169,37 @@ describe('FeedbackDelivery', () => {
     delivery.owed('app');
     await clock.advance(0);
     expect(receiver.got).toEqual(['id-7', 'id-8']);
+  });
+
+  it('reads from the beginning when a partition is adopted, also while a read is on its way', async () => {
+    rows.rows = [row(5), { ...row(1), nodeGroup: 'g1' }, { ...row(2), nodeGroup: 'g1' }];
+    const receiver = new TestReceiver();
+    delivery.add(receiver);
+    await clock.advance(0);
+    expect(receiver.got).toEqual(['id-5']);
+    rows.rows.push(row(7));
+    delivery.owed('app');
+    owned.set(1, {});
+    delivery.adopted();
+    await clock.advance(0);
+    expect(receiver.got.toSorted()).toEqual(['id-1', 'id-2', 'id-5', 'id-7']);
+  });
+
+  it('forgets what is out of a partition that is not owned any more: its ack changes nothing', async () => {
+    owned.set(1, {});
+    rows.rows = [row(1), { ...row(2), nodeGroup: 'g1' }];
+    const receiver = new TestReceiver(2);
+    delivery.add(receiver);
+    await clock.advance(0);
+    expect(receiver.got).toEqual(['id-1', 'id-2']);
+    owned.delete(1);
+    delivery.dropped();
+    delivery.settle(receiver, ['id-1', 'id-2'], []);
+    await second();
+    expect(rows.rows.map(({ id }) => id)).toEqual(['id-2']);
+    expect(receiver.inFlight.size).toBe(0);
+    for (let i = 0; i < 40; i++) await second();
+    expect(receiver.got).toEqual(['id-1', 'id-2']);
+    expect(rows.rows[0]?.lastError).toBe('');
   });
 });

@@ -2,6 +2,7 @@ import type { LtsError } from '../../../shared/errors/lts-error.js';
 import type { Logger } from '../../../shared/log/logger.js';
 import { backoffMs } from '../../../shared/time/backoff.js';
 import type { Clock } from '../../../shared/time/clock.js';
+import type { OwnedGroups } from '../queue/owned-groups.js';
 import type { FeedbackRow, FeedbackSettlement, QueueStore } from '../queue/queue-store.js';
 import type { Receiver } from './receiver.js';
 
@@ -32,6 +33,8 @@ interface Group {
   readUpTo: number;
   mayHaveMore: boolean;
   reading: boolean;
+  /** Grows when reading begins anew: what an older read brings is left out. */
+  generation: number;
 }
 
 /**
@@ -40,19 +43,21 @@ interface Group {
  * A result is a row of the store from the commit that ended its instance. States: owed → in flight (sent to one
  * receiver of its group) → taken (row deleted) or failed (back-off, then owed again) → dead after 20 failures, until it
  * is resent by hand. The store owns the rows, this class only what is in flight; whatever is lost here (a restart, a
- * receiver that leaves) is still owed there and read again. Delivery is at least once, with the instance id each time.
+ * receiver that leaves, a partition that moves) is still owed there and read again. A tracker delivers the results of
+ * its own partitions only, and a receiver has a stream to every tracker. Delivery is at least once, with the instance id
+ * each time.
  */
 export class FeedbackDelivery {
   readonly #store: Pick<QueueStore, 'readFeedback' | 'settleFeedback'>;
-  /** The partitions whose results this tracker delivers. */
-  readonly #owned: () => number[];
+  /** Of its partitions the results are delivered. */
+  readonly #owned: Pick<OwnedGroups, 'partitions' | 'partitionOf'>;
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #groups = new Map<string, Group>();
   #settlement: FeedbackSettlement = { taken: [], failed: [] };
   #settling = false;
 
-  constructor(store: Pick<QueueStore, 'readFeedback' | 'settleFeedback'>, owned: () => number[], clock: Clock, log: Logger) {
+  constructor(store: Pick<QueueStore, 'readFeedback' | 'settleFeedback'>, owned: Pick<OwnedGroups, 'partitions' | 'partitionOf'>, clock: Clock, log: Logger) {
     this.#store = store;
     this.#owned = owned;
     this.#clock = clock;
@@ -114,6 +119,22 @@ export class FeedbackDelivery {
     this.#deliver(receiver.submitNodeGroup, group);
   }
 
+  /** A partition is owned since now: what its jobs owe may be older than what was read. */
+  adopted(): void {
+    for (const [name, group] of this.#groups) {
+      this.#rewind(group);
+      this.#deliver(name, group);
+    }
+  }
+
+  /** Partitions are not owned any more: their owner delivers what their jobs owe. Acks that still come change nothing. */
+  dropped(): void {
+    for (const group of this.#groups.values()) {
+      for (const { row, receiver } of group.inFlight.values()) if (!this.#isOwn(row)) this.#leave(group, receiver, row.id);
+      this.#rewind(group);
+    }
+  }
+
   /** Sends away all receivers; the rows stay owed. */
   dropAll(error: LtsError): void {
     for (const receiver of this.receivers()) receiver.end(error);
@@ -140,7 +161,7 @@ export class FeedbackDelivery {
   #group(name: string): Group {
     let group = this.#groups.get(name);
     if (group === undefined) {
-      group = { receivers: new Set(), waiting: [], inFlight: new Map(), settling: new Set(), readUpTo: 0, mayHaveMore: true, reading: false };
+      group = { receivers: new Set(), waiting: [], inFlight: new Map(), settling: new Set(), readUpTo: 0, mayHaveMore: true, reading: false, generation: 0 };
       this.#groups.set(name, group);
     }
     return group;
@@ -150,6 +171,11 @@ export class FeedbackDelivery {
     group.waiting = [];
     group.readUpTo = 0;
     group.mayHaveMore = true;
+    group.generation++;
+  }
+
+  #isOwn(row: FeedbackRow): boolean {
+    return this.#owned.partitions.has(this.#owned.partitionOf(row.nodeGroup));
   }
 
   #leave(group: Group, receiver: Receiver, id: string): FeedbackRow | undefined {
@@ -194,9 +220,11 @@ export class FeedbackDelivery {
     if (group.reading || !group.mayHaveMore || ![...group.receivers].some((receiver) => receiver.inFlight.size < receiver.maxInFlight)) return;
     group.reading = true;
     group.mayHaveMore = false;
-    this.#store.readFeedback(name, this.#owned(), group.readUpTo, this.#clock.now(), readAhead).then(
+    const { generation } = group;
+    this.#store.readFeedback(name, [...this.#owned.partitions.keys()], group.readUpTo, this.#clock.now(), readAhead).then(
       (rows) => {
         group.reading = false;
+        if (generation !== group.generation) return this.#deliver(name, group);
         const last = rows[rows.length - 1];
         if (last !== undefined) group.readUpTo = Math.max(group.readUpTo, last.seq);
         if (rows.length === readAhead) group.mayHaveMore = true;

@@ -2,9 +2,10 @@ import { LtsError, toLtsError } from '../../../shared/errors/lts-error.js';
 import type { Logger } from '../../../shared/log/logger.js';
 import type { DocumentValue, Election, Member, Registration, Registry, RegistryDocument } from '../../../shared/registry/registry.js';
 import type { Clock } from '../../../shared/time/clock.js';
-import { type Assignment, assign, sameAssignment } from './assign.js';
+import { type Assignment, type AssignedTracker, assign, newestPerNode, sameAssignment } from './assign.js';
 import { decodeAssignment, encodeAssignment } from './assignment-codec.js';
 import type { ClusterView } from './cluster-view.js';
+import type { DrainedNodes } from './drained-nodes.js';
 
 /** What the lead tells to the owner of the partitions. */
 export interface LeadEvents {
@@ -16,6 +17,8 @@ export interface LeadEvents {
 export interface LeadSettings {
   member: Member;
   partitions: number;
+  /** Whether several trackers share the partitions. */
+  spread: boolean;
 }
 
 const retryMs = 500;
@@ -26,7 +29,8 @@ const retryMs = 500;
  * Every tracker registers itself (ephemeral) and stands in one election. The leader writes the assignment, one versioned
  * document that carries the leader's place in the election: whoever has an older place than the document leaves it
  * alone, and a write against another version fails and is decided anew. Every tracker, leader or not, follows the
- * document: it owns what is assigned to its node id and incarnation.
+ * document: it owns what is assigned to its node id and incarnation. Who is drained gets nothing (`drained-nodes.ts`); a
+ * tracker that is about to leave says so there first, so that its partitions move while it still serves them.
  *
  * States: standing by → leading → standing by. Nothing here is a fence: an owner that is cut off from the registry goes
  * on until the store tells it that a higher epoch exists. While the registry is away nothing is assigned; an owner is
@@ -37,6 +41,7 @@ export class Lead {
   readonly #events: LeadEvents;
   readonly #settings: LeadSettings;
   readonly #view: ClusterView;
+  readonly #drained: DrainedNodes;
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #document: RegistryDocument;
@@ -49,11 +54,12 @@ export class Lead {
   #again = false;
   #left = false;
 
-  constructor(registry: Registry, events: LeadEvents, settings: LeadSettings, view: ClusterView, clock: Clock, log: Logger) {
+  constructor(registry: Registry, events: LeadEvents, settings: LeadSettings, view: ClusterView, drained: DrainedNodes, clock: Clock, log: Logger) {
     this.#registry = registry;
     this.#events = events;
     this.#settings = settings;
     this.#view = view;
+    this.#drained = drained;
     this.#clock = clock;
     this.#log = log;
     this.#document = registry.document('assignment');
@@ -77,6 +83,25 @@ export class Lead {
       this.#decide();
     });
     this.#document.watch((value) => this.#follow(value));
+  }
+
+  /** To be called when the drained nodes have changed. */
+  reassign(): void {
+    this.#decide();
+  }
+
+  /** Whether this process start is registered and no later one of its node is. */
+  isLive(incarnation: string): boolean {
+    return newestPerNode(this.#members).some((tracker) => tracker.incarnation === incarnation);
+  }
+
+  /** Asks for another owner of what is assigned here. False when there is nobody who could take it. */
+  async announceLeave(): Promise<boolean> {
+    const { nodeId, incarnation } = this.#settings.member;
+    const others = newestPerNode(this.#members).filter((tracker) => tracker.incarnation !== incarnation && !this.#drained.isLeaving(tracker.incarnation));
+    if (others.length === 0) return false;
+    await this.#drained.leaving(nodeId, incarnation, (each) => this.isLive(each));
+    return true;
   }
 
   /** What is assigned to this process by the newest known document. */
@@ -125,15 +150,22 @@ export class Lead {
 
   async #write(): Promise<void> {
     const sequence = this.#election?.sequence;
-    if (this.#left || !this.leading || sequence === undefined || !this.#known || this.#members.length === 0) return;
+    if (this.#left || !this.leading || sequence === undefined || !this.#known || !this.#drained.known || this.#members.length === 0) return;
     const stored = await this.#document.read();
     const previous = stored === null ? undefined : decodeAssignment(stored.data);
     if (previous !== undefined && previous.leader.sequence > sequence && previous.leader.nodeId !== this.#settings.member.nodeId && this.#isAlive(previous.leader.nodeId)) return;
-    const { partitions, member } = this.#settings;
-    const next = assign({ leader: { nodeId: member.nodeId, sequence }, members: this.#members, previous, partitions });
+    const { partitions, member, spread } = this.#settings;
+    const next = assign({ leader: { nodeId: member.nodeId, sequence }, members: this.#members, previous, partitions, spread, reluctance: (tracker) => this.#reluctance(tracker) });
     if (sameAssignment(previous, next)) return;
     const version = await this.#document.write(encodeAssignment(next), stored?.version ?? 'create');
-    this.#log.info('lead.assigned', { version, owner: next.owners[0], trackers: next.trackers.length });
+    const moved = next.owners.filter((owner, partition) => owner !== previous?.owners[partition]).length;
+    this.#log.info('lead.assigned', { version, moved, trackers: next.trackers.length });
+  }
+
+  /** Who is about to leave is asked last of all. */
+  #reluctance({ nodeId, incarnation }: AssignedTracker): number {
+    if (this.#drained.isLeaving(incarnation)) return 2;
+    return this.#drained.has(nodeId) ? 1 : 0;
   }
 
   #isAlive(nodeId: string): boolean {

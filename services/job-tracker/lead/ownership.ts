@@ -3,8 +3,9 @@ import type { Reason } from '../../../shared/errors/reasons.js';
 import type { Logger } from '../../../shared/log/logger.js';
 import { backoffMs } from '../../../shared/time/backoff.js';
 import type { Clock } from '../../../shared/time/clock.js';
+import { withDeadline } from '../../../shared/time/deadline.js';
 import type { OwnedGroups } from '../queue/owned-groups.js';
-import type { HeldEpoch, LoadedPartition, OwnerIdentity, QueueStore, StoreIdentity } from '../queue/queue-store.js';
+import type { HeldEpoch, OwnerIdentity, QueueStore, StoreIdentity } from '../queue/queue-store.js';
 
 /** What follows from ownership. */
 export interface OwnershipEvents {
@@ -16,48 +17,68 @@ export interface OwnershipEvents {
   fenced(): void;
 }
 
+/** What ownership stands on. */
+export interface OwnershipParts {
+  store: QueueStore;
+  groups: OwnedGroups;
+  identity: Omit<OwnerIdentity, 'nodeId'>;
+  /** host:port of the partition's owner by the map; "" when that is nobody, or this tracker. */
+  ownerOf(partition: number): string;
+  /** Whether the registry shows this process start of a tracker. */
+  isLive(incarnation: string): boolean;
+  /** Resolves when all changes that were begun are in the store. */
+  flushed(): Promise<void>;
+  events: OwnershipEvents;
+  /** How long a live holder is waited for before it is displaced, in milliseconds: the session time of the registry. */
+  displaceAfterMs: number;
+  clock: Clock;
+  log: Logger;
+}
+
 /** Errors of a store that trying again does not mend. */
 const hopeless: ReadonlySet<Reason> = new Set(['STORE_FOREIGN', 'STORE_NEWER', 'STORE_DAMAGED', 'STORE_UNSAFE', 'CONFIG_INVALID']);
+/** How often is looked whether a live holder has released what is assigned here. */
+const pollMs = 25;
+const flushWithinMs = 1_000;
 
 /**
  * Which partitions this tracker owns, by the epoch in the store.
  *
  * States of a partition: not wanted → wanted (assigned; being taken: epoch + 1 in the store, then loaded) → owned →
- * dropped (fenced or released) . A commit of unknown outcome sends an owned partition back to wanted: it is taken again,
- * which orders itself behind the old commit or fences it out, and loaded. Take-over and reload are this one path.
+ * leaving (assigned to another: nothing begins any more, what is on its way is stored) → released. A fenced one is
+ * dropped at once. A commit of unknown outcome sends an owned partition back to wanted: it is taken again, which orders
+ * itself behind the old commit or fences it out, and loaded. Take-over and reload are this one path.
+ *
+ * Who is displaced: what a live tracker holds is left to it until it has released it, at most for the session time; the
+ * registry tells who lives, the store who holds. A belief that is wrong costs time only, for the epoch is the fence.
+ *
  * On failure of taking (store locked or failing) it is tried again until the partition is not wanted any more; what the
  * store said is shown meanwhile. An idle owner re-reads its epochs every second (`checkEpochs`).
  */
 export class Ownership {
+  readonly #parts: OwnershipParts;
   readonly #store: QueueStore;
   readonly #groups: OwnedGroups;
-  #identity: OwnerIdentity;
-  readonly #ownerOf: (partition: number) => string;
-  readonly #events: OwnershipEvents;
   readonly #clock: Clock;
   readonly #log: Logger;
+  #identity: OwnerIdentity;
   readonly #wanted = new Set<number>();
+  /** Epochs that the store has under this tracker's name, as far as is known: owned ones, and those being loaded. */
+  readonly #epochs = new Map<number, number>();
+  /** Since when a wanted partition is held by another live tracker, monotonic milliseconds. */
+  readonly #waitingSince = new Map<number, number>();
   #opened: StoreIdentity | undefined;
   #running = false;
   #draining = false;
   #trouble: LtsError | undefined;
 
-  constructor(
-    store: QueueStore,
-    groups: OwnedGroups,
-    identity: Omit<OwnerIdentity, 'nodeId'>,
-    ownerOf: (partition: number) => string,
-    events: OwnershipEvents,
-    clock: Clock,
-    log: Logger,
-  ) {
-    this.#store = store;
-    this.#groups = groups;
-    this.#identity = { nodeId: '', ...identity };
-    this.#ownerOf = ownerOf;
-    this.#events = events;
-    this.#clock = clock;
-    this.#log = log;
+  constructor(parts: OwnershipParts) {
+    this.#parts = parts;
+    this.#store = parts.store;
+    this.#groups = parts.groups;
+    this.#clock = parts.clock;
+    this.#log = parts.log;
+    this.#identity = { nodeId: '', ...parts.identity };
   }
 
   /**
@@ -107,7 +128,7 @@ export class Ownership {
   require(nodeGroup: string): number {
     const partition = this.#groups.partitionOf(nodeGroup);
     if (this.#draining) throw new LtsError('DRAINING', 'this tracker is leaving; call the next owner with the same ids');
-    if (this.#groups.partitions.has(partition)) return partition;
+    if (this.#groups.isOpen(partition)) return partition;
     throw this.notOwner(nodeGroup);
   }
 
@@ -118,13 +139,14 @@ export class Ownership {
     throw this.notOwner('');
   }
 
-  /** Why a group is not served here. */
+  /** Why a group is not served here; "": why nothing is. */
   notOwner(nodeGroup: string): LtsError {
-    const partition = nodeGroup === '' ? 0 : this.#groups.partitionOf(nodeGroup);
+    const [first = 0] = this.#wanted;
+    const partition = nodeGroup === '' ? first : this.#groups.partitionOf(nodeGroup);
     if (this.#wanted.has(partition)) {
       return new LtsError('LOADING', `partition ${partition} is being taken over${this.#trouble === undefined ? '' : ` (${this.#trouble.message})`}; call again with the same ids`);
     }
-    const owner = this.#ownerOf(partition);
+    const owner = this.#parts.ownerOf(partition);
     return new LtsError('NOT_OWNER', `this tracker does not own partition ${partition}${owner === '' ? '; there is no owner yet' : `; its owner is ${owner}`}`, { owner });
   }
 
@@ -132,6 +154,7 @@ export class Ownership {
   assign(partitions: readonly number[]): void {
     this.#wanted.clear();
     if (!this.#draining) for (const partition of partitions) this.#wanted.add(partition);
+    for (const partition of this.#waitingSince.keys()) if (!this.#wanted.has(partition)) this.#waitingSince.delete(partition);
     void this.#settle();
   }
 
@@ -149,10 +172,11 @@ export class Ownership {
     this.#log.warn('owner.fenced', { partitions: held });
     for (const partition of held) {
       this.#wanted.delete(partition);
+      this.#epochs.delete(partition);
       this.#groups.drop(partition);
     }
-    this.#events.dropped(held);
-    this.#events.fenced();
+    this.#parts.events.dropped(held);
+    this.#parts.events.fenced();
   }
 
   /** Asks the store whether the epochs are still current. To be called about every second. */
@@ -175,7 +199,7 @@ export class Ownership {
 
   /** Lets go of all partitions; what was on its way must be stored by now. */
   async release(): Promise<void> {
-    await this.#letGo([...this.#groups.partitions.keys()]);
+    await this.#letGo([...this.#epochs.keys()]);
   }
 
   #held(): HeldEpoch[] {
@@ -186,36 +210,61 @@ export class Ownership {
   async #settle(): Promise<void> {
     if (this.#running) return;
     this.#running = true;
-    for (let tries = 0; ; tries++) {
-      const extra = [...this.#groups.partitions.keys()].filter((partition) => !this.#wanted.has(partition));
-      if (extra.length > 0 && !this.#draining) await this.#letGo(extra);
+    for (let tries = 0; !this.#draining; ) {
+      const unwanted = [...this.#epochs.keys()].filter((partition) => !this.#wanted.has(partition));
+      await this.#letGo(unwanted);
       const missing = [...this.#wanted].filter((partition) => !this.#groups.partitions.has(partition));
-      if (missing.length === 0) break;
+      if (unwanted.length + missing.length === 0) break;
       try {
-        await this.#take(missing);
+        const free = missing.length > 0 ? await this.#free(missing) : [];
+        if (free.length > 0) await this.#take(free);
         this.#trouble = undefined;
+        tries = 0;
+        if (free.length < missing.length) await this.#clock.sleep(pollMs);
       } catch (error) {
         this.#trouble = toLtsError(error);
         this.#log.warn(this.#trouble.reason === 'STORE_LOCKED' ? 'store.locked' : 'store.failed', { error });
-        await this.#clock.sleep(backoffMs(tries, 100, 2_000));
+        await this.#clock.sleep(backoffMs(tries++, 100, 2_000));
       }
     }
     this.#running = false;
   }
 
+  /** Those that no other live tracker holds, or holds for too long already. */
+  async #free(missing: readonly number[]): Promise<number[]> {
+    this.#opened ??= await this.#openStore();
+    const holders = new Map((await this.#store.owners()).map(({ partition, incarnation }) => [partition, incarnation]));
+    const now = this.#clock.monotonic();
+    return missing.filter((partition) => {
+      const holder = holders.get(partition) ?? '';
+      if (holder === '' || holder === this.#identity.incarnation || !this.#parts.isLive(holder)) return true;
+      const since = this.#waitingSince.get(partition) ?? now;
+      this.#waitingSince.set(partition, since);
+      return now - since >= this.#parts.displaceAfterMs;
+    });
+  }
+
+  /** All in one step of the store; each begins to work as soon as it is loaded. */
   async #take(partitions: number[]): Promise<void> {
     this.#log.info('owner.taking', { partitions: partitions.length });
-    this.#opened ??= await this.#openStore();
     const begun = this.#clock.monotonic();
     const held = await this.#store.take(partitions, this.#identity);
-    const loaded: [HeldEpoch, LoadedPartition][] = [];
-    for (const each of held) loaded.push([each, await this.#store.load(each.partition)]);
-    for (const [each, rows] of loaded) {
-      if (!this.#wanted.has(each.partition)) continue;
-      this.#groups.adopt(each, rows);
-      this.#events.adopted(each.partition);
+    for (const { partition, epoch } of held) {
+      this.#epochs.set(partition, epoch);
+      this.#waitingSince.delete(partition);
     }
+    const loads = await Promise.allSettled(held.map((each) => this.#load(each)));
+    const failed = loads.find((load) => load.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
     this.#log.info('owner.taken', { partitions: partitions.length, epoch: held[0]?.epoch, tookMs: Math.round(this.#clock.monotonic() - begun) });
+  }
+
+  async #load(held: HeldEpoch): Promise<void> {
+    const rows = await this.#store.load(held.partition);
+    // Assigned to another meanwhile: it is released without having been owned.
+    if (!this.#wanted.has(held.partition)) return;
+    this.#groups.adopt(held, rows);
+    this.#parts.events.adopted(held.partition);
   }
 
   async #openStore(): Promise<StoreIdentity> {
@@ -225,14 +274,24 @@ export class Ownership {
     return identity;
   }
 
-  async #letGo(partitions: number[]): Promise<void> {
-    const held = this.#held().filter((each) => partitions.includes(each.partition));
-    if (held.length === 0) return;
-    for (const { partition } of held) this.#groups.drop(partition);
-    this.#events.dropped(partitions);
+  async #letGo(partitions: readonly number[]): Promise<void> {
+    if (partitions.length === 0) return;
+    const owned = partitions.flatMap((partition) => this.#groups.partitions.get(partition) ?? []);
+    for (const partition of owned) partition.leaving = true;
+    if (owned.length > 0) await withDeadline(this.#parts.flushed(), flushWithinMs, 'flushing what is on its way', this.#clock).catch((error: unknown) => this.#log.warn('store.failed', { operation: 'flush', error }));
+    const held = partitions.flatMap((partition) => {
+      const epoch = this.#epochs.get(partition);
+      return epoch === undefined ? [] : [{ partition, epoch }];
+    });
+    for (const { partition } of held) {
+      this.#epochs.delete(partition);
+      this.#groups.drop(partition);
+    }
+    const released = this.#store.release(held);
+    if (owned.length > 0) this.#parts.events.dropped(partitions);
     try {
-      await this.#store.release(held);
-      this.#log.info('owner.released', { partitions: partitions.length });
+      await released;
+      this.#log.info('owner.released', { partitions: held.length });
     } catch (error) {
       this.#log.warn('store.failed', { operation: 'release', error: messageOf(error) });
     }

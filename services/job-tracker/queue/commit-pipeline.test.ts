@@ -14,6 +14,8 @@ class Bench {
   readonly fenced: number[][] = [];
   readonly rolledBack: string[] = [];
   readonly epochs = new Map([[0, 5], [1, 7]]);
+  /** What the store says of held epochs; an error: it does not answer. */
+  stale: number[] | Error = [];
   readonly pipeline: CommitPipeline;
   committed = 0;
 
@@ -24,6 +26,10 @@ class Bench {
           this.batches.push(batch);
           this.answers.push((error) => (error ? reject(error) : resolve(batch.transitions.map(() => ({ kind: 'promote', ready: [], nextDueAt: undefined })))));
         }),
+      fenced: async (): Promise<number[]> => {
+        if (this.stale instanceof Error) throw this.stale;
+        return this.stale;
+      },
     } as unknown as QueueStore;
     this.pipeline = new CommitPipeline(store, {
       epochOf: (partition) => this.epochs.get(partition),
@@ -113,5 +119,53 @@ describe('CommitPipeline', () => {
     await settle();
     expect(bench.fenced).toEqual([[0]]);
     expect(told.error?.reason).toBe('NOT_OWNER');
+  });
+
+  it('goes on with the partitions that were not taken over, in their order and before what came later', async () => {
+    const bench = new Bench();
+    const [kept, lost, alsoKept] = [bench.add(1), bench.add(0), bench.add(1)];
+    await settle();
+    const later = bench.add(1);
+    bench.stale = [0];
+    bench.answers[0]?.(new CommitFailed('STALE_EPOCH', 'another owner', true));
+    await settle();
+    expect(bench.fenced).toEqual([[0]]);
+    expect(lost.error?.reason).toBe('NOT_OWNER');
+    expect(bench.batches[1]?.epochs).toEqual([{ partition: 1, epoch: 7 }]);
+    bench.answers[1]?.();
+    await settle();
+    expect([kept, alsoKept]).toEqual([{ done: true, error: undefined }, { done: true, error: undefined }]);
+    expect(later.done).toBe(false);
+    expect(bench.batches.map(({ transitions }) => transitions.length)).toEqual([3, 2, 1]);
+  });
+
+  it('drops all of a fenced commit when the store does not tell which were taken over', async () => {
+    const bench = new Bench();
+    const told = [bench.add(0), bench.add(1)];
+    await settle();
+    bench.stale = new Error('away');
+    bench.answers[0]?.(new CommitFailed('STALE_EPOCH', 'another owner', true));
+    await settle();
+    expect(bench.fenced).toEqual([[0, 1]]);
+    expect(told.map(({ error }) => error?.reason)).toEqual(['NOT_OWNER', 'NOT_OWNER']);
+  });
+
+  it('tells when all that was given before is settled, while more comes in', async () => {
+    const bench = new Bench();
+    bench.add(0);
+    await settle();
+    bench.add(0);
+    let passed = false;
+    void bench.pipeline.barrier().then(() => (passed = true));
+    const later = bench.add(0);
+    bench.answers[0]?.();
+    await settle();
+    expect(passed).toBe(false);
+    bench.add(0);
+    bench.answers[1]?.();
+    await settle();
+    expect(passed).toBe(true);
+    expect(later.done).toBe(true);
+    expect(bench.batches).toHaveLength(3);
   });
 });

@@ -44,6 +44,10 @@ export class CommitPipeline {
   #running = false;
   #scheduled = false;
   #idle: (() => void)[] = [];
+  /** Transitions that were given, and those of them that are settled, in the order given. */
+  #given = 0;
+  #settled = 0;
+  #barriers: { at: number; resolve: () => void }[] = [];
 
   constructor(store: QueueStore, owner: PipelineOwner, clock: Pick<Clock, 'soon'>) {
     this.#store = store;
@@ -64,6 +68,7 @@ export class CommitPipeline {
   /** `bytes`: what the outcome is likely to bring, when that is a job. */
   add(transition: Transition, settle: Settle, bytes = transition.kind === 'admit' ? transition.job.length : smallBytes): void {
     this.#queue.push({ transition, settle, bytes });
+    this.#given++;
     this.#bytes += bytes;
     this.#schedule();
   }
@@ -72,6 +77,12 @@ export class CommitPipeline {
   idle(): Promise<void> {
     if (!this.#running && this.#queue.length === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  /** Resolves when all that was given before is settled, whatever comes behind it. */
+  barrier(): Promise<void> {
+    if (this.#settled === this.#given) return Promise.resolve();
+    return new Promise((resolve) => this.#barriers.push({ at: this.#given, resolve }));
   }
 
   #schedule(): void {
@@ -88,8 +99,9 @@ export class CommitPipeline {
     this.#running = true;
     while (this.#queue.length > 0) {
       const taken = this.#next();
-      const ready = taken.filter((pending) => this.#owned(pending));
-      if (ready.length > 0) await this.#commit(ready);
+      await this.#commitOwned(taken);
+      this.#settled += taken.length;
+      while (this.#barriers[0] !== undefined && this.#barriers[0].at <= this.#settled) this.#barriers.shift()?.resolve();
     }
     this.#running = false;
     for (const resolve of this.#idle.splice(0)) resolve();
@@ -118,6 +130,11 @@ export class CommitPipeline {
     return false;
   }
 
+  async #commitOwned(taken: Pending[]): Promise<void> {
+    const owned = taken.filter((pending) => this.#owned(pending));
+    if (owned.length > 0) await this.#commit(owned);
+  }
+
   async #commit(taken: Pending[]): Promise<void> {
     const epochs: HeldEpoch[] = [];
     for (const { transition } of taken) {
@@ -130,22 +147,34 @@ export class CommitPipeline {
     try {
       outcomes = await this.#store.commit({ epochs, transitions: taken.map((pending) => pending.transition) });
     } catch (error) {
-      return this.#failed(taken, epochs.map((held) => held.partition), error);
+      return this.#failed(taken, epochs, error);
     }
     for (let i = 0; i < taken.length; i++) (taken[i] as Pending).settle(outcomes[i], undefined);
     this.#owner.onCommitted();
   }
 
-  #failed(taken: Pending[], partitions: number[], cause: unknown): void {
+  async #failed(taken: Pending[], epochs: HeldEpoch[], cause: unknown): Promise<void> {
     const failed = cause instanceof CommitFailed ? cause : new CommitFailed('STORE_FAILED', 'the store failed', false, cause);
-    if (failed.reason === 'STALE_EPOCH') this.#owner.onFenced(partitions, failed);
-    else if (failed.rolledBack) this.#owner.onRolledBack(failed);
-    else this.#owner.onUnknown(partitions, failed);
-    const told =
-      failed.reason === 'STALE_EPOCH'
-        ? new LtsError('NOT_OWNER', 'another tracker has taken the group over; follow the cluster map', { cause: failed })
-        : failed;
-    for (const pending of taken) pending.settle(undefined, told);
+    if (failed.reason === 'STALE_EPOCH') return this.#fenced(taken, epochs, failed);
+    if (failed.rolledBack) this.#owner.onRolledBack(failed);
+    else this.#owner.onUnknown(epochs.map((held) => held.partition), failed);
+    this.#tell(taken, failed);
+  }
+
+  /** Nothing was stored. Only what belongs to the partitions that were taken over is refused; the rest is tried again. */
+  async #fenced(taken: Pending[], epochs: HeldEpoch[], failed: CommitFailed): Promise<void> {
+    const stale = await this.#store.fenced(epochs).catch(() => []);
+    const gone = new Set(stale.length > 0 ? stale : epochs.map((held) => held.partition));
+    this.#owner.onFenced([...gone], failed);
+    this.#tell(
+      taken.filter(({ transition }) => gone.has(transition.partition)),
+      new LtsError('NOT_OWNER', 'another tracker has taken the group over; follow the cluster map', { cause: failed }),
+    );
+    await this.#commitOwned(taken.filter(({ transition }) => !gone.has(transition.partition)));
+  }
+
+  #tell(refused: Pending[], error: LtsError): void {
+    for (const pending of refused) pending.settle(undefined, error);
     this.#owner.onCommitted();
   }
 }

@@ -28,6 +28,8 @@ export interface OwnedPartition extends HeldEpoch {
   /** Fences given out under this epoch. */
   fences: number;
   nextDueAt: number | undefined;
+  /** It is about to be released: nothing of it is admitted or started any more, what is on its way is still stored. */
+  leaving: boolean;
 }
 
 /** An attempt that a worker has. */
@@ -66,7 +68,7 @@ export class OwnedGroups {
   /** Puts a loaded partition in place of whatever was there. */
   adopt(held: HeldEpoch, loaded: LoadedPartition): void {
     this.drop(held.partition);
-    this.partitions.set(held.partition, { ...held, fences: 0, nextDueAt: loaded.nextDueAt });
+    this.partitions.set(held.partition, { ...held, fences: 0, nextDueAt: loaded.nextDueAt, leaving: false });
     for (const { nodeGroup, waiting, ready, limits } of loaded.groups) {
       const group = this.#make(nodeGroup, held.partition, ready === 0);
       group.waiting = waiting;
@@ -88,6 +90,11 @@ export class OwnedGroups {
       this.groups.delete(name);
     }
     for (const [id, execution] of this.executions) if (execution.partition === partition) this.executions.delete(id);
+  }
+
+  /** Whether the partition is owned and stays so, as far as is known: only then its work is begun. */
+  isOpen(partition: number): boolean {
+    return this.partitions.get(partition)?.leaving === false;
   }
 
   partitionOf(nodeGroup: string): number {

@@ -1,0 +1,184 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { LtsError } from '../../../shared/errors/lts-error.js';
+import { silentLogger } from '../../../shared/log/logger.js';
+import { partitionOf } from '../../../shared/partition.js';
+import { VirtualClock } from '../../../test/kit/virtual-clock.js';
+import { OwnedGroups } from '../queue/owned-groups.js';
+import type { HeldEpoch, LoadedPartition, OwnerIdentity, QueueStore, StoredOwner } from '../queue/queue-store.js';
+import { Ownership } from './ownership.js';
+
+const displaceAfterMs = 3_000;
+
+/** The ownership of partitions as a store keeps it; loads can be held back. */
+class Epochs {
+  readonly rows: StoredOwner[] = Array.from({ length: 4 }, (_, partition) => ({ partition, epoch: 0, nodeId: '', incarnation: '' }));
+  readonly takes: number[][] = [];
+  loading: Promise<unknown> = Promise.resolve();
+
+  open = async (): Promise<unknown> => ({ storeId: 's', cluster: 'c', partitions: 4 });
+  owners = async (): Promise<StoredOwner[]> => this.rows.map((row) => ({ ...row }));
+  take = async (partitions: readonly number[], owner: OwnerIdentity): Promise<HeldEpoch[]> => {
+    this.takes.push([...partitions]);
+    return partitions.map((partition) => {
+      const row = this.rows[partition] as StoredOwner;
+      Object.assign(row, { epoch: row.epoch + 1, nodeId: owner.nodeId, incarnation: owner.incarnation });
+      return { partition, epoch: row.epoch };
+    });
+  };
+  release = async (held: readonly HeldEpoch[]): Promise<void> => {
+    for (const { partition, epoch } of held) {
+      const row = this.rows[partition];
+      if (row?.epoch === epoch) Object.assign(row, { nodeId: '', incarnation: '' });
+    }
+  };
+  load = async (): Promise<LoadedPartition> => {
+    await this.loading;
+    return { groups: [], executing: [], nextDueAt: undefined };
+  };
+
+  get holders(): string[] {
+    return this.rows.map(({ incarnation }) => incarnation);
+  }
+}
+
+class Node {
+  readonly groups = new OwnedGroups(100);
+  readonly dropped: number[][] = [];
+  readonly ownership: Ownership;
+  flushing: Promise<void> = Promise.resolve();
+
+  constructor(name: string, epochs: Epochs, live: ReadonlySet<string>, clock: VirtualClock) {
+    this.ownership = new Ownership({
+      store: epochs as unknown as QueueStore,
+      groups: this.groups,
+      identity: { incarnation: name, pid: 1 },
+      ownerOf: () => 'there:1',
+      isLive: (incarnation) => live.has(incarnation),
+      flushed: () => this.flushing,
+      events: { adopted: () => undefined, dropped: (partitions) => this.dropped.push([...partitions]), fenced: () => undefined },
+      displaceAfterMs,
+      clock,
+      log: silentLogger,
+    });
+    this.ownership.standAs(name);
+  }
+
+  get owned(): number[] {
+    return [...this.groups.partitions.keys()].sort((x, y) => x - y);
+  }
+}
+
+/** A group of each partition. */
+const groupOf = (partition: number): string => Array.from({ length: 100 }, (_, i) => `g${i}`).find((name) => partitionOf(name, 4) === partition) ?? '';
+
+describe('Ownership', () => {
+  let clock: VirtualClock;
+  let epochs: Epochs;
+  let live: Set<string>;
+  let [a, b]: [Node, Node] = [undefined as never, undefined as never];
+
+  beforeEach(async () => {
+    clock = new VirtualClock();
+    epochs = new Epochs();
+    live = new Set(['a', 'b']);
+    [a, b] = [new Node('a', epochs, live, clock), new Node('b', epochs, live, clock)];
+    a.ownership.assign([0, 1, 2, 3]);
+    await clock.advance(0);
+  });
+
+  it('takes all that is assigned in one step', () => {
+    expect(epochs.takes).toEqual([[0, 1, 2, 3]]);
+    expect(a.owned).toEqual([0, 1, 2, 3]);
+  });
+
+  it('hands over: flushes, releases, and only then the next owner takes', async () => {
+    let flushed = (): void => undefined;
+    a.flushing = new Promise((resolve) => (flushed = resolve));
+    b.ownership.assign([2, 3]);
+    a.ownership.assign([0, 1]);
+    await clock.advance(200);
+    expect([a.owned, b.owned]).toEqual([[0, 1, 2, 3], []]);
+    expect(() => a.ownership.require(groupOf(2))).toThrow(expect.objectContaining({ reason: 'NOT_OWNER', owner: 'there:1' }));
+    expect(a.ownership.require(groupOf(1))).toBe(1);
+    expect(() => b.ownership.require(groupOf(2))).toThrow(expect.objectContaining({ reason: 'LOADING' }));
+    flushed();
+    await clock.advance(100);
+    expect([a.owned, b.owned]).toEqual([[0, 1], [2, 3]]);
+    expect(a.dropped).toEqual([[2, 3]]);
+    expect(epochs.rows.map(({ epoch }) => epoch)).toEqual([1, 1, 2, 2]);
+    expect(b.ownership.require(groupOf(2))).toBe(2);
+  });
+
+  it('waits no longer than it may for what cannot be flushed', async () => {
+    a.flushing = new Promise(() => undefined);
+    a.ownership.assign([0, 1]);
+    b.ownership.assign([2, 3]);
+    await clock.advance(1_200);
+    expect(b.owned).toEqual([2, 3]);
+  });
+
+  it('takes at once what a dead tracker holds', async () => {
+    live.delete('a');
+    b.ownership.assign([2, 3]);
+    await clock.advance(0);
+    expect(b.owned).toEqual([2, 3]);
+  });
+
+  it('takes what is free while it waits for the rest, and displaces a live holder after the session time', async () => {
+    await epochs.release([{ partition: 1, epoch: 1 }]);
+    b.ownership.assign([1, 2]);
+    await clock.advance(displaceAfterMs - 100);
+    expect(b.owned).toEqual([1]);
+    await clock.advance(200);
+    expect(b.owned).toEqual([1, 2]);
+  });
+
+  it('releases what is assigned to another before it was loaded', async () => {
+    let loaded = (): void => undefined;
+    epochs.loading = new Promise<void>((resolve) => (loaded = resolve));
+    live.delete('a');
+    b.ownership.assign([2]);
+    await clock.advance(0);
+    expect(epochs.holders[2]).toBe('b');
+    b.ownership.assign([]);
+    loaded();
+    await clock.advance(100);
+    expect([b.owned, epochs.holders[2]]).toEqual([[], '']);
+    expect(b.dropped).toEqual([]);
+  });
+
+  it('follows an assignment that comes while it lets go', async () => {
+    let flushed = (): void => undefined;
+    a.flushing = new Promise((resolve) => (flushed = resolve));
+    a.ownership.assign([0, 1]);
+    await clock.advance(10);
+    a.ownership.assign([0, 3]);
+    flushed();
+    await clock.advance(100);
+    expect(a.owned).toEqual([0, 3]);
+    expect(epochs.holders).toEqual(['a', '', '', 'a']);
+  });
+
+  it('takes again after a commit of unknown outcome, without waiting for itself', async () => {
+    a.ownership.reload([1], new LtsError('STORE_FAILED', 'unknown'));
+    await clock.advance(0);
+    expect([a.owned, a.ownership.epochOf(1)]).toEqual([[0, 1, 2, 3], 2]);
+  });
+
+  it('drops at once what was taken over', async () => {
+    await epochs.take([1], { nodeId: 'b', incarnation: 'b', pid: 1 });
+    a.ownership.fenced([1]);
+    expect(a.owned).toEqual([0, 2, 3]);
+    expect(a.dropped).toEqual([[1]]);
+    a.ownership.assign([0]);
+    await clock.advance(100);
+    expect(epochs.holders).toEqual(['a', 'b', '', '']);
+  });
+
+  it('lets go of all that is left when it leaves', async () => {
+    a.ownership.drain();
+    expect(() => a.ownership.require(groupOf(0))).toThrow(expect.objectContaining({ reason: 'DRAINING' }));
+    await a.ownership.release();
+    expect(epochs.holders).toEqual(['', '', '', '']);
+  });
+});
