@@ -53,7 +53,7 @@ export async function startJobTracker(config: JobTrackerConfig, { log, registry:
   const server = createServer();
   const incarnation = newId();
   const closed = new FirstTime();
-  const core = new TrackerCore({ config: { ...config, partitions: partitionsOf(config) }, store, registry, spread: false, incarnation, clock, newId, log, onFailed: (error) => closed.never(error) });
+  const core = new TrackerCore({ config: { ...config, partitions: partitionsOf(config) }, store, registry, spread: config.store === 'postgres', incarnation, clock, newId, log, onFailed: (error) => closed.never(error) });
   const close = async (): Promise<void> => {
     await registry.close();
     await store.close();
