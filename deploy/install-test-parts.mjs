@@ -1,4 +1,4 @@
-// Sees to it that the real parts which the tests start are on this machine: ZooKeeper, PostgreSQL, Redis, Python with gRPC.
+// Sees to it that the real parts which the tests start are on this machine: ZooKeeper, PostgreSQL, Redis, Python with gRPC, systemd-analyze.
 // Installs what is missing where that is possible (root on a Debian-like system), else says what to do and exits with 1.
 // Nothing is started as a system service: every test starts its own copy on a free port.
 import { spawnSync } from 'node:child_process';
@@ -22,6 +22,7 @@ const parts = [
     services: [],
   },
   { what: 'the protobuf compiler (protoc)', present: () => onPath('protoc'), pkg: 'protobuf-compiler', services: [] },
+  { what: 'the checker of systemd units (systemd-analyze)', present: () => onPath('systemd-analyze'), pkg: 'systemd', services: [] },
   {
     what: 'its gRPC plugins (grpc_python_plugin)',
     present: () => onPath('grpc_python_plugin'),

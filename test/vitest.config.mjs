@@ -12,7 +12,7 @@ export default defineConfig({
       suite('unit', ['services/**/*.test.js', 'shared/**/*.test.js', 'test/kit/**/*.test.js', 'test/checker/**/*.test.js', 'test/demo/**/*.test.js', 'test/rules/**/*.test.js']),
       suite('conformance', ['test/conformance/**/*.test.js'], { testTimeout: 60_000 }),
       suite('cluster', ['test/cluster/**/*.test.js'], { testTimeout: 120_000, hookTimeout: 120_000, fileParallelism: false }),
-      suite('interop', ['test/interop/**/*.test.js'], { testTimeout: 120_000, hookTimeout: 120_000 }),
+      suite('interop', ['test/interop/**/*.test.js', 'test/deploy/**/*.test.js'], { testTimeout: 120_000, hookTimeout: 120_000 }),
       suite('bench', ['test/bench/**/*.test.js'], { testTimeout: 180_000 }),
     ],
   },

@@ -13,7 +13,7 @@ export const jobTrackerSettings = defineSettings(
     zookeeper: { schema: text({ word: 'servers' }), description: 'host:port,host:port of ZooKeeper. Without it this tracker is alone.' },
     sessionTimeout: { schema: duration({ min: 1_000 }), default: '10s', description: 'A dead tracker is displaced after this time. ZooKeeper grants 2 to 20 of its ticks.' },
     store: { schema: choice(['sqlite', 'postgres']), default: 'sqlite', description: 'Where jobs are kept: a file of this host, or a PostgreSQL for trackers on many hosts.' },
-    dataDir: { schema: text({ word: 'folder' }), default: './data', description: 'Folder of the SQLite store; a local disk. Stand-bys on this host name the same one. Not used with postgres.' },
+    dataDir: { schema: text({ word: 'folder' }), default: './data', description: 'Folder of the SQLite store; a local disk. Stand-bys on this host name the same one. With postgres only `lts node check --self` needs it.' },
     postgresUrl: {
       schema: secret({ pattern: /^postgres(ql)?:\/\/\S+$/, form: 'postgres://user:password@host:port/database?sslmode=…', word: 'url' }),
       description: 'Address of the PostgreSQL store. Add ?sslmode=verify-full for TLS with a server whose certificate is checked (and &sslrootcert=file for a CA of your own), ?sslmode=no-verify for TLS with any; without it the connection is plain text.',

@@ -55,3 +55,6 @@ function checksum({ job }: RunnerContext): object {
 
 /** The runners of the worker that `npm start` brings along. */
 export const sampleRunners: Runners = { default: echo, echo, sleep, fail, 'fail-for-good': failForGood, later, checksum };
+
+/** Under the name by which a worker of its own finds them: --runners dist/services/standalone/sample-runners.js. */
+export { sampleRunners as runners };
