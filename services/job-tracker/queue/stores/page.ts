@@ -1,7 +1,7 @@
 /** A page ends at the row that takes it beyond so many bytes of text: an answer must fit into one message of 4 MiB. */
-const pageBytes = 2 * 1024 * 1024;
+export const pageBytes = 2 * 1024 * 1024;
 /** What a row takes beside its text, about. */
-const rowBytes = 256;
+export const rowBytes = 256;
 
 /** The rows up to the limits; `full`: there may be more. */
 export function page<T>(rows: Iterable<T>, limit: number, textOf: (row: T) => string | null): { rows: T[]; full: boolean } {
