@@ -25,7 +25,9 @@ const table: readonly { codes: RegExp; kind: PgFailureKind; reason: Reason; hint
   { codes: /^(40001|40P01)$/, kind: 'repeat', reason: 'STORE_LOCKED', hint: 'it is tried again' },
   { codes: /^55P03$/, kind: 'busy', reason: 'STORE_LOCKED', hint: 'another session holds the lock: see pg_locks' },
   { codes: /^57014$/, kind: 'busy', reason: 'STORE_LOCKED', hint: 'it took too long or was cancelled: see pg_stat_activity and pg_locks' },
-  { codes: /^(53100|53200|54000)$/, kind: 'full', reason: 'DISK_LOW', hint: 'free disk or memory where the server runs' },
+  { codes: /^LT001$/, kind: 'other', reason: 'STALE_EPOCH', hint: 'nothing of it is stored' },
+  { codes: /^LT002$/, kind: 'other', reason: 'CONFIG_INVALID', hint: 'name one that it has' },
+  { codes: /^(53100|53200)$/, kind: 'full', reason: 'DISK_LOW', hint: 'free disk or memory where the server runs' },
   { codes: /^25006$/, kind: 'read-only', reason: 'STORE_FAILED', hint: 'the server takes no writes (a stand-by, or default_transaction_read_only): it is connected to again until it does' },
   { codes: /^57P0/, kind: 'away', reason: 'STORE_FAILED', hint: 'the server ends or starts: it is connected to again' },
   { codes: /^(08|53300|53400)/, kind: 'away', reason: 'STORE_FAILED', hint: 'it is connected to again' },
@@ -46,7 +48,7 @@ export function failureOf(server: string, error: unknown, sent: boolean): PgFail
   const isState = /^[0-9A-Z]{5}$/.test(code) && severity !== '';
   const sqlState = isState ? code : '';
   const row = isState ? table.find(({ codes }) => codes.test(sqlState)) : undefined;
-  const ends = !isState || severity === 'FATAL' || severity === 'PANIC' || sqlState.startsWith('08');
+  const ends = !isState || severity === 'FATAL' || severity === 'PANIC' || /^(08|57P)/.test(sqlState);
   const kind = row?.kind ?? (isState ? 'other' : 'away');
   const hint = row?.hint ?? (isState ? "look into the server's log" : 'check that the server runs and can be reached; it is connected to again');
   const message = `store ${server}: ${code === '' ? '' : `${code}: `}${messageOf(error) || 'no answer'}; ${hint}`;

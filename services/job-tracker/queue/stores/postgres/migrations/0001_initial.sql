@@ -1,16 +1,16 @@
 -- The first schema. This file is frozen: changes come as further numbered files.
 --
--- Everything lies in the schema lts and every name is qualified, so that a database can be shared with others.
+-- Everything lies in the schema lts and every name is qualified, so that a database can be shared with others. The
+-- schema itself, and lts.migration with the files that ran, are there before the first file.
 --
 -- Where an instance stands:
 --   live      it is not over; its state tells where it stands
 --   ended     it is over; the row never changes, but for a late result
 -- The instance row itself is written once, so the payload never moves; ids tell when they were made (UUIDv7), so the
 -- histories are cut into days by id, and retention drops whole days.
--- The schema itself, and lts.migration with the files that ran, are there before the first file.
 
 CREATE TABLE lts.meta (
-  one int PRIMARY KEY CHECK (one = 1),
+  one int PRIMARY KEY DEFAULT 1 CHECK (one = 1),
   store_id text NOT NULL,
   cluster text NOT NULL,
   partitions int NOT NULL
@@ -34,7 +34,11 @@ CREATE TABLE lts.ownership (
 CREATE TABLE lts.node_group (
   group_id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   name text NOT NULL COLLATE "C" UNIQUE,
-  part int NOT NULL
+  part int NOT NULL,
+  -- What an operator set; NULL: no limit of its own.
+  backlog bigint,
+  max_running bigint,
+  starts_per_second double precision
 );
 
 CREATE INDEX node_group_part ON lts.node_group (part);
@@ -55,7 +59,7 @@ CREATE TABLE lts.worker (
 -- Arrivals. One owner commits one batch after the other, so they grow within a group.
 CREATE SEQUENCE lts.seq;
 
--- One number for each commit; owed results are numbered from it, see lts.end_runs.
+-- One number for each commit; owed results are numbered from it, see lts.finish.
 CREATE SEQUENCE lts.commits;
 
 CREATE TABLE lts.instance (
@@ -107,7 +111,7 @@ CREATE TABLE lts.live (
 
 CREATE UNIQUE INDEX live_current ON lts.live (group_id, task_id) WHERE state > 0;
 CREATE UNIQUE INDEX live_next ON lts.live (group_id, task_id) WHERE state = 0;
-CREATE INDEX live_waiting ON lts.live (part, due_at, seq) WHERE state = 1;
+CREATE INDEX live_waiting ON lts.live (part, due_at, seq) INCLUDE (group_id) WHERE state = 1;
 CREATE INDEX live_ready ON lts.live (group_id, priority, due_at, seq) WHERE state = 2;
 CREATE INDEX live_executing ON lts.live (part, seq) WHERE state >= 3;
 
