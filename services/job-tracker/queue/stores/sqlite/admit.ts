@@ -1,10 +1,9 @@
-import { isDeepStrictEqual } from 'node:util';
-import { decodeJob } from '../../../../../shared/grpc/job-codec.js';
 import { idFromBytes, idToBytes } from '../../../../../shared/ids.js';
 import type { Admit, AdmitOutcome, Placement } from '../../queue-store.js';
 import { ignoredCode, stateCodes } from '../codes.js';
-import type { Facts } from './facts-cache.js';
 import { policyText } from '../policy-text.js';
+import { sameJob } from '../same-job.js';
+import type { Facts } from './facts-cache.js';
 import { countsOf, leaveQueue } from './queued.js';
 import type { TaskRow } from './writer-sql.js';
 import { enqueue, factsOf, noCounts, type WriterState } from './writer-state.js';
@@ -91,16 +90,6 @@ function answerAgain(w: WriterState, t: Admit): AdmitOutcome {
   if (!sameJob(known.job, t.job)) return { kind: 'admit', result: 'conflict' };
   const first = firstAnswers[known.answer] ?? 'accepted';
   return { kind: 'admit', result: 'again', first, existingId: known.related === null ? '' : idFromBytes(known.related) };
-}
-
-/** Equal bytes, or bytes of equal jobs: maps have no order on the wire. */
-function sameJob(stored: Buffer, sent: Buffer): boolean {
-  if (stored.equals(sent)) return true;
-  try {
-    return isDeepStrictEqual(decodeJob(stored), decodeJob(sent));
-  } catch {
-    return false;
-  }
 }
 
 function storedId(w: WriterState, seq: number): string {

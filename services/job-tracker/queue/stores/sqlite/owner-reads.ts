@@ -2,7 +2,7 @@ import type { Statement } from 'better-sqlite3';
 import { idFromBytes } from '../../../../../shared/ids.js';
 import type { ExecutingRow, GroupCounts, GroupLimits, LoadedPartition, ReadyKey, ReadyRow } from '../../queue-store.js';
 import { policyOf } from '../policy-text.js';
-import { smallJobBytes } from './writer-sql.js';
+import { smallJobBytes } from '../small-jobs.js';
 import type { WriterState } from './writer-state.js';
 
 interface ReadyData {

@@ -1,10 +1,8 @@
 import type { Database, Statement } from 'better-sqlite3';
+import { smallJobBytes } from '../small-jobs.js';
 
 /** The ready row of an instance by its key: group, priority, due time, seq. */
 const readyKey = 'group_id = ? AND priority = ? AND due_at = ? AND seq = ?';
-
-/** A job up to so many bytes comes with its ready row. */
-export const smallJobBytes = 4_096;
 
 /** The statements of transitions, prepared once per connection. Positional values, in the order of the text. */
 export function prepareWriterSql(db: Database): WriterSql {

@@ -30,7 +30,7 @@ CREATE TYPE lts.outcome AS (
   -- 1 admitted (ords, then seqs)   2 handed out (ords)   3 ended (ords, then clients)   4 name of client ord
   -- 5 job   6 ready (seq, priority, due_at, attempts, retry_times, lost_times)   7 waits (due_at)
   -- 8 admitted beside (seq, placement)   9 replaced (seq, placement, existing seq, its placement)   10 duplicate
-  -- 11 again (answer; the stored job when its bytes differ)   12 cancelled (seq, placement, client)
+  -- 11 again (answer; the stored job when its bytes differ)   12 cancelled (seq, placement; the client's name)
   -- 13 cancelling (seq, attempt)   14 was over   15 next due_at   16 known
   what smallint,
   ord int,
@@ -193,6 +193,10 @@ BEGIN
   INTO v_ords, v_clients, v_groups, v_tasks, v_ats FROM gone;
   IF v_ords IS NOT NULL THEN
     RETURN NEXT lts.outcome(3, 0, v_ords || v_clients);
+    IF 0 < ANY (v_clients) THEN
+      RETURN QUERY SELECT o.* FROM (SELECT DISTINCT unnest(v_clients) AS id) c,
+        LATERAL (SELECT name FROM lts.client_group WHERE client_id = c.id OFFSET 0) g, lts.outcome(4, c.id, NULL, name => g.name) o;
+    END IF;
     RETURN QUERY SELECT * FROM lts.advance(v_ords::int[], v_groups, v_tasks, v_ats);
   END IF;
   IF cardinality(p_rows) > coalesce(cardinality(v_ords), 0) THEN
@@ -304,7 +308,9 @@ DECLARE
   -- Arrivals whose hand-outs and ends run in order.
   v_ordered bigint[] := '{}';
   v_hands int[];
+  v_handed int := 0;
   v_ends int[];
+  v_out lts.outcome;
   v_one record;
 BEGIN
   IF p_admit_count > 0 THEN
@@ -352,14 +358,16 @@ BEGIN
 
   IF p_hand_count > 0 THEN
     v_hands := ARRAY(SELECT k FROM generate_series(p_hand + 1, p_hand + p_hand_count) k WHERE p_hands[(k - 1) * 8 + 3] <> ALL (v_ordered));
-    IF p_end_count > 0 THEN
+    FOR v_out IN SELECT * FROM lts.hand_out(v_hands, p_hands, p_worker_ids) LOOP
+      RETURN NEXT v_out;
+      v_handed := v_handed + CASE WHEN v_out.what = 2 THEN cardinality(v_out.numbers) ELSE 0 END;
+    END LOOP;
+    IF v_handed < cardinality(v_hands) AND p_end_count > 0 THEN
       -- A start of a blocked instance waits for what the round does to the one before it.
       SELECT v_ordered || lts.live_among(array_agg(b.group_id), array_agg(b.task_id)) INTO v_ordered
       FROM unnest(v_hands) k, LATERAL (SELECT group_id, task_id, state FROM lts.live WHERE seq = p_hands[(k - 1) * 8 + 3] OFFSET 0) b
-      WHERE b.state = 0 AND p_hands[(k - 1) * 8 + 8] & 2 = 0;
-      v_hands := ARRAY(SELECT k FROM unnest(v_hands) k WHERE p_hands[(k - 1) * 8 + 3] <> ALL (v_ordered));
+      WHERE b.state = 0;
     END IF;
-    RETURN QUERY SELECT * FROM lts.hand_out(v_hands, p_hands, p_worker_ids);
   END IF;
   IF p_end_count > 0 THEN
     v_ends := ARRAY(SELECT k FROM generate_series(p_end + 1, p_end + p_end_count) k WHERE p_ends[(k - 1) * 12 + 3] <> ALL (v_ordered));
@@ -371,7 +379,8 @@ BEGIN
 
   FOR v_one IN
     SELECT 1 AS kind, k, p_admits[(p_admit + k - 1) * 13 + 1] AS ord FROM unnest(v_beside) k
-    UNION ALL SELECT 2, k, p_hands[(k - 1) * 8 + 1] FROM generate_series(p_hand + 1, p_hand + p_hand_count) k WHERE p_hands[(k - 1) * 8 + 3] = ANY (v_ordered)
+    UNION ALL SELECT 2, k, p_hands[(k - 1) * 8 + 1] FROM generate_series(p_hand + 1, p_hand + p_hand_count) k
+      WHERE p_hands[(k - 1) * 8 + 3] = ANY (v_ordered)
     UNION ALL SELECT 3, k, p_ends[(k - 1) * 12 + 1] FROM generate_series(p_end + 1, p_end + p_end_count) k WHERE p_ends[(k - 1) * 12 + 3] = ANY (v_ordered)
     ORDER BY 3
   LOOP
@@ -410,7 +419,7 @@ BEGIN
     INSERT INTO lts.feedback (owed, next_at, id, client_id, part, deliveries, dead, last_error)
     VALUES (v_owed, 0, p_live.id, p_live.client_id, p_live.part, 0, false, '');
   END IF;
-  RETURN lts.outcome(12, p_ord, ARRAY[p_live.seq, p_live.state, coalesce(p_live.client_id, 0)], p_live.id);
+  RETURN lts.outcome(12, p_ord, ARRAY[p_live.seq, p_live.state], p_live.id, (SELECT name FROM lts.client_group WHERE client_id = p_live.client_id));
 END $$;
 
 -- Cancels one instance (p_id), or the next and the current one of a task.
@@ -458,7 +467,9 @@ BEGIN
     UPDATE lts.live l SET state = 2 FROM due d WHERE l.ctid = d.at RETURNING l.seq
   )
   SELECT array_agg(seq) INTO v_seqs FROM moved;
-  RETURN QUERY SELECT * FROM lts.ready_rows(array_fill(p_ord::int, ARRAY[cardinality(v_seqs)]), v_seqs);
+  IF v_seqs IS NOT NULL THEN
+    RETURN QUERY SELECT * FROM lts.ready_rows(array_fill(p_ord::int, ARRAY[cardinality(v_seqs)]), v_seqs);
+  END IF;
   RETURN NEXT lts.outcome(15, p_ord, ARRAY(SELECT due_at FROM lts.live WHERE part = p_part AND state = 1 ORDER BY due_at, seq LIMIT 1));
 END $$;
 
@@ -595,7 +606,8 @@ BEGIN
         EXIT;
       EXCEPTION WHEN lock_not_available THEN
         IF v_try = 10 THEN
-          RAISE;
+          RAISE EXCEPTION 'partition % is locked by session %', v_part, (SELECT string_agg(DISTINCT l.pid::text, ', ') FROM pg_locks l
+            WHERE l.relation = 'lts.ownership'::regclass AND l.mode <> 'AccessShareLock' AND l.pid <> pg_backend_pid()) USING ERRCODE = '55P03';
         END IF;
         PERFORM lts.end_owner(v_part);
       END;

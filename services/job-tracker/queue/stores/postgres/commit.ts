@@ -1,0 +1,72 @@
+import { messageOf } from '../../../../../shared/errors/lts-error.js';
+import { type CommitBatch, CommitFailed, type Outcome } from '../../queue-store.js';
+import { BatchPacker, commitText, mostTransitions } from './commit-codec.js';
+import { outcomesOf, type OutcomeRow } from './commit-outcomes.js';
+import type { RunStatement } from './ordered-calls.js';
+import { PgFailure } from './pg-errors.js';
+
+/**
+ * Applies a batch in one statement. When it fails on data it is cut in halves, each a commit of its own, until only the
+ * culprit is left: an admit is refused, anything else fails the batch, named. Rejects with CommitFailed.
+ */
+export async function commit(query: RunStatement, batch: CommitBatch): Promise<Outcome[]> {
+  refuseUnfit(batch);
+  const work = new Commit(query, batch.epochs);
+  try {
+    return await work.apply(batch);
+  } catch (error) {
+    throw work.failed(error);
+  }
+}
+
+class Commit {
+  readonly #query: RunStatement;
+  readonly #epochs: CommitBatch['epochs'];
+  /** A half of the batch is stored. */
+  #isStored = false;
+
+  constructor(query: RunStatement, epochs: CommitBatch['epochs']) {
+    this.#query = query;
+    this.#epochs = epochs;
+  }
+
+  async apply(batch: CommitBatch): Promise<Outcome[]> {
+    try {
+      const { rows } = await this.#query<OutcomeRow>(commitText, BatchPacker.values(batch));
+      this.#isStored = true;
+      return outcomesOf(batch, rows);
+    } catch (error) {
+      if (!(error instanceof PgFailure) || error.kind !== 'data') throw error;
+      return this.#split(batch, error);
+    }
+  }
+
+  async #split({ transitions }: CommitBatch, failure: PgFailure): Promise<Outcome[]> {
+    const [first] = transitions;
+    if (transitions.length <= 1 && first?.kind === 'admit') {
+      return [{ kind: 'admit', result: 'refused', message: `the store does not take this job: ${messageOf(failure)}` }];
+    }
+    if (transitions.length <= 1) throw failure;
+    const middle = transitions.length >> 1;
+    const before = await this.apply({ epochs: this.#epochs, transitions: transitions.slice(0, middle) });
+    return [...before, ...(await this.apply({ epochs: this.#epochs, transitions: transitions.slice(middle) }))];
+  }
+
+  failed(error: unknown): CommitFailed {
+    // An error of this side after the server's answer: the batch may well be stored.
+    if (!(error instanceof PgFailure)) return new CommitFailed('STORE_FAILED', `the outcome of a commit cannot be read: ${messageOf(error)}`, false, error);
+    const { reason, message } = error;
+    const known = reason === 'STORE_LOCKED' || reason === 'STALE_EPOCH' || reason === 'DISK_LOW' ? reason : 'STORE_FAILED';
+    return new CommitFailed(known, message, error.rolledBack && !this.#isStored, error);
+  }
+}
+
+function refuseUnfit({ epochs, transitions }: CommitBatch): void {
+  if (transitions.length > mostTransitions) {
+    throw new CommitFailed('STORE_FAILED', `a commit brings ${transitions.length} transitions, at most ${mostTransitions} are possible`, true);
+  }
+  const held = new Set(epochs.map(({ partition }) => partition));
+  const foreign = transitions.find(({ partition }) => !held.has(partition));
+  if (foreign === undefined) return;
+  throw new CommitFailed('STORE_FAILED', `a transition touches partition ${foreign.partition}, but the commit brings no epoch for it`, true);
+}

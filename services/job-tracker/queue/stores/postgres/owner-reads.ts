@@ -1,0 +1,105 @@
+import type { ExecutingRow, GroupCounts, GroupLimits, LoadedPartition, ReadyKey, ReadyRow } from '../../queue-store.js';
+import { policyOf } from '../policy-text.js';
+import { smallJobBytes } from '../small-jobs.js';
+import type { RunStatement } from './ordered-calls.js';
+
+/*
+ * What an owner reads, in the order of its commits. Rows of `live` are found first, by their index; what else is known
+ * of each is looked up behind OFFSET 0, so that no plan walks the histories.
+ */
+
+interface ReadyData extends Omit<ReadyRow, 'policy' | 'job'> {
+  policy: string | null;
+  job: Buffer | null;
+}
+
+interface ExecutingData extends Omit<ExecutingRow, 'policy' | 'worker'> {
+  policy: string | null;
+  nodeId: string | null;
+  incarnation: string | null;
+}
+
+type GroupData = { nodeGroup: string; groupId: number } & { [name in keyof Required<GroupLimits>]: number | null };
+
+const instanceOf = `LATERAL (SELECT type, policy, job FROM lts.instance WHERE id = l.id OFFSET 0) i`;
+
+const readyText = `SELECT l.seq, l.id, i.type, l.priority, l.due_at AS "dueAt", l.attempts, l.retry_times AS "retryTimes", l.lost_times AS "lostTimes",
+    i.policy, CASE WHEN octet_length(i.job) <= ${smallJobBytes} THEN i.job END AS job
+  FROM (SELECT * FROM lts.live WHERE group_id = (SELECT group_id FROM lts.node_group WHERE name = $1) AND state = 2
+      AND (priority, due_at, seq) > ($2, $3, $4) ORDER BY priority, due_at, seq LIMIT $5) l, ${instanceOf}
+  ORDER BY l.priority, l.due_at, l.seq`;
+
+const executingText = `SELECT l.seq, l.id, g.name AS "nodeGroup", l.task_id AS "taskId", i.type, l.priority, l.due_at AS "dueAt", l.attempts AS attempt, l.fence,
+    w.node_id AS "nodeId", w.incarnation, l.assigned_at AS "assignedAt", l.state = 4 AS cancelling, l.retry_times AS "retryTimes", l.lost_times AS "lostTimes", i.policy
+  FROM (SELECT * FROM lts.live WHERE part = $1 AND state >= 3 AND seq > $2 ORDER BY part, seq LIMIT $3) l
+    JOIN lts.node_group g USING (group_id) LEFT JOIN lts.worker w USING (worker_id), ${instanceOf}
+  ORDER BY l.seq`;
+
+/** The least key. */
+const beforeAll: ReadyKey = { priority: -2_147_483_648, dueAt: Number.MIN_SAFE_INTEGER, seq: 0 };
+
+export async function readReady(query: RunStatement, nodeGroup: string, after: ReadyKey | undefined, limit: number): Promise<ReadyRow[]> {
+  const { priority, dueAt, seq } = after ?? beforeAll;
+  const { rows } = await query<ReadyData & Record<string, unknown>>(readyText, [nodeGroup, priority, dueAt, seq, limit]);
+  return rows.map((row) => ({ ...row, policy: policyOf(row.policy), job: row.job ?? undefined }));
+}
+
+export async function readExecuting(query: RunStatement, partition: number, afterSeq: number, limit: number | null): Promise<ExecutingRow[]> {
+  const { rows } = await query<ExecutingData & Record<string, unknown>>(executingText, [partition, afterSeq, limit]);
+  return rows.map(({ nodeId, incarnation, policy, ...row }) => ({
+    ...row,
+    worker: { nodeId: nodeId ?? '', incarnation: incarnation ?? '' },
+    policy: policyOf(policy),
+  }));
+}
+
+export async function nextDue(query: RunStatement, partition: number): Promise<number | undefined> {
+  const { rows } = await query<{ dueAt: number }>('SELECT due_at AS "dueAt" FROM lts.live WHERE part = $1 AND state = 1 ORDER BY due_at, seq LIMIT 1', [partition]);
+  return rows[0]?.dueAt;
+}
+
+/** Rows of a kind, counted on at most `most` + 1 of them; of the waiting ones of the partition those of the group are counted. */
+export async function recount(query: RunStatement, nodeGroup: string, most: number): Promise<GroupCounts> {
+  const { rows } = await query<{ seen: number; waiting: number; blocked: number; ready: number }>(
+    `SELECT w.seen, w.waiting, (SELECT count(*) FROM (SELECT 1 FROM lts.live WHERE group_id = g.group_id AND state = 0 LIMIT $2) b) AS blocked,
+       (SELECT count(*) FROM (SELECT 1 FROM lts.live WHERE group_id = g.group_id AND state = 2 ORDER BY priority, due_at, seq LIMIT $2) r) AS ready
+     FROM lts.node_group g, LATERAL (
+       SELECT count(*) AS seen, count(*) FILTER (WHERE l.group_id = g.group_id) AS waiting
+       FROM (SELECT group_id FROM lts.live WHERE part = g.part AND state = 1 ORDER BY due_at, seq LIMIT $2) l) w
+     WHERE g.name = $1`,
+    [nodeGroup, most + 1],
+  );
+  const { seen, waiting, blocked, ready } = rows[0] ?? { seen: 0, waiting: 0, blocked: 0, ready: 0 };
+  return { waiting: seen > most || blocked > most ? undefined : waiting + blocked, ready: ready > most ? undefined : ready };
+}
+
+export async function load(query: RunStatement, partition: number): Promise<LoadedPartition> {
+  const { rows: found } = await query<GroupData>(
+    `SELECT name AS "nodeGroup", group_id AS "groupId", backlog, max_running AS "maxRunning", starts_per_second AS "startsPerSecond"
+     FROM lts.node_group WHERE part = $1 ORDER BY name`,
+    [partition],
+  );
+  const waiting = await countWhere(query, 'part = $1 AND state = 1', partition);
+  const ready = await countWhere(query, 'group_id IN (SELECT group_id FROM lts.node_group WHERE part = $1) AND state = 2', partition);
+  const blocked = await countWhere(query, 'group_id IN (SELECT group_id FROM lts.node_group WHERE part = $1) AND state = 0', partition);
+  const groups = found.map(({ nodeGroup, groupId, ...limits }) => ({
+    nodeGroup,
+    waiting: (waiting.get(groupId) ?? 0) + (blocked.get(groupId) ?? 0),
+    ready: ready.get(groupId) ?? 0,
+    limits: limitsOf(limits),
+  }));
+  return { groups, executing: await readExecuting(query, partition, -1, null), nextDueAt: await nextDue(query, partition) };
+}
+
+async function countWhere(query: RunStatement, condition: string, partition: number): Promise<Map<number, number>> {
+  const { rows } = await query<{ groupId: number; rows: number }>(
+    `SELECT group_id AS "groupId", count(*) AS rows FROM lts.live WHERE ${condition} GROUP BY group_id`,
+    [partition],
+  );
+  return new Map(rows.map((row) => [row.groupId, row.rows]));
+}
+
+function limitsOf({ backlog, maxRunning, startsPerSecond }: Omit<GroupData, 'nodeGroup' | 'groupId'>): GroupLimits | undefined {
+  if (backlog === null && maxRunning === null && startsPerSecond === null) return undefined;
+  return { backlog: backlog ?? undefined, maxRunning: maxRunning ?? undefined, startsPerSecond: startsPerSecond ?? undefined };
+}

@@ -1,0 +1,2 @@
+/** A job up to so many bytes comes with its ready row. */
+export const smallJobBytes = 4_096;
