@@ -1,5 +1,6 @@
 import { formatAddress } from '../../shared/config/kinds.js';
 import { ClusterWatcher } from '../../shared/discovery/cluster-watcher.js';
+import { endpointsOf } from '../../shared/failstore/folder-identity.js';
 import { createServer, listen, shutDown } from '../../shared/grpc/listen.js';
 import { newId } from '../../shared/ids.js';
 import type { Logger } from '../../shared/log/logger.js';
@@ -44,6 +45,7 @@ export async function startJobClient(config: JobClientConfig, { log, registry: g
     submitTimeoutMs: config.submitTimeout,
     dataDir: config.dataDir,
     nodeId: config.nodeId ?? `job-client-${config.listen.port}`,
+    scope: { cluster: config.cluster, nodeGroup: '', endpoints: endpointsOf(config.trackers.map(formatAddress), config.zookeeper) },
     failStoreBytes: config.failStoreSize,
   });
   const server = createServer();

@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 import { type FailStore, openFailStore } from '../../shared/failstore/fail-store.js';
+import type { StoreScope } from '../../shared/failstore/folder-identity.js';
+import { keepTakingOver } from '../../shared/failstore/keep-taking-over.js';
 import { newId } from '../../shared/ids.js';
 import type { Logger } from '../../shared/log/logger.js';
 import type { Clock } from '../../shared/time/clock.js';
@@ -22,6 +24,8 @@ export interface CoreOptions {
   dataDir: string | undefined;
   /** Stable name of the node: it finds its FailStore again by it. */
   nodeId: string;
+  /** With whom it shares the FailStores of its data folder: see StoreScope. */
+  scope: Omit<StoreScope, 'kind'>;
   failStoreBytes: number;
 }
 
@@ -48,6 +52,7 @@ export function createCore(options: CoreOptions): Core {
   const wakeDrain = (): void => drain?.wake();
   const outbox = store === undefined ? undefined : new Outbox(store, log, clock, () => drain?.stored());
   const drain = outbox === undefined ? undefined : new Drain(parts, outbox, log, Math.max(timeoutMs, 1_000));
+  const takingOver = store === undefined ? undefined : keepTakingOver(store, clock, wakeDrain);
   const submitter = new Submitter(parts, { timeoutMs, maxJobs, maxBytes, outbox });
   const subscription = router.onChange(wakeDrain);
   return {
@@ -59,6 +64,7 @@ export function createCore(options: CoreOptions): Core {
     close: async () => {
       await submitter.whenIdle();
       subscription.close();
+      takingOver?.close();
       await drain?.close();
       router.close();
       clients.closeAll();
@@ -67,9 +73,9 @@ export function createCore(options: CoreOptions): Core {
   };
 }
 
-function openStore({ dataDir, nodeId, failStoreBytes, log, clock }: CoreOptions): FailStore | undefined {
+function openStore({ dataDir, nodeId, scope, failStoreBytes, log, clock }: CoreOptions): FailStore | undefined {
   if (dataDir === undefined) return undefined;
-  const store = openFailStore({ dir: join(dataDir, 'failstore', 'job-client'), nodeId, incarnation: newId(), maxBytes: failStoreBytes, log, clock });
+  const store = openFailStore({ dir: join(dataDir, 'failstore', 'job-client'), nodeId, scope: { kind: 'job-client', ...scope }, incarnation: newId(), maxBytes: failStoreBytes, log, clock });
   const { entries, dead } = store.counts;
   if (entries > 0) log.info('failstore.stored', { what: 'left from an earlier run', entries, dead, folder: store.folder });
   return store;

@@ -78,6 +78,7 @@ export class JobClient {
         submitTimeoutMs: options.submitTimeout ?? (options.gateway === undefined ? 3_000 : 10_000),
         dataDir: options.dataDir,
         nodeId: this.#nodeId,
+        scope: { cluster: '', nodeGroup, endpoints: [...(options.trackers ?? []), ...(options.gateway === undefined ? [] : [options.gateway])] },
         failStoreBytes: options.failStoreSize ?? 256 * 1024 * 1024,
       });
     } catch (error) {

@@ -19,7 +19,8 @@ const schema = `
     stored_at INTEGER NOT NULL,
     dead INTEGER NOT NULL DEFAULT 0,
     tries INTEGER NOT NULL DEFAULT 0,
-    last_error TEXT NOT NULL DEFAULT ''
+    last_error TEXT NOT NULL DEFAULT '',
+    origin TEXT NOT NULL DEFAULT ''
   ) STRICT;
   CREATE INDEX entries_by_key ON entries (key) WHERE dead = 0;
   CREATE INDEX entries_dead ON entries (seq) WHERE dead = 1;
@@ -74,6 +75,7 @@ function openSound(path: string): Database.Database {
     if (tables === 0) create(database);
     else if (id !== applicationId) throw new Database.SqliteError(`not a FailStore (application_id ${id})`, 'SQLITE_NOTADB');
     else if (version > formatVersion) throw new LtsError('STORE_NEWER', `the FailStore ${path} has format ${version}, this program knows ${formatVersion}; run the newer version`);
+    else addOrigin(database);
     const check = database.pragma('quick_check(1)', { simple: true }) as string;
     if (check !== 'ok') throw new Database.SqliteError(check, 'SQLITE_CORRUPT');
     return database;
@@ -91,6 +93,12 @@ function setPragmas(database: Database.Database, path: string): void {
   const mode = database.pragma('journal_mode', { simple: true });
   const synchronous = database.pragma('synchronous', { simple: true });
   if (mode !== 'wal' || synchronous !== 2) throw new LtsError('STORE_FAILED', `the FailStore ${path} cannot be made durable: journal_mode ${String(mode)}, synchronous ${String(synchronous)}`);
+}
+
+/** Files of the first version do not have the column; programs of that version do not mind it. */
+function addOrigin(database: Database.Database): void {
+  const known = database.prepare("SELECT 1 FROM pragma_table_info('entries') WHERE name = 'origin'").get();
+  if (known === undefined) database.exec("ALTER TABLE entries ADD COLUMN origin TEXT NOT NULL DEFAULT ''");
 }
 
 function create(database: Database.Database): void {

@@ -23,6 +23,8 @@ export interface EntryInfo {
   dead: boolean;
   tries: number;
   lastError: string;
+  /** Node id of the dead neighbour from whose store it came; empty: stored by this node. */
+  origin: string;
 }
 
 /** A kept entry. */

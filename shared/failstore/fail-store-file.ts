@@ -12,7 +12,7 @@ const overheadBytes = 300;
 const maxIncarnations = 64;
 const maxErrorChars = 1_024;
 
-const infoColumns = 'seq, id, kind, key, incarnation, stored_at AS storedAt, dead, tries, last_error AS lastError';
+const infoColumns = 'seq, id, kind, key, incarnation, stored_at AS storedAt, dead, tries, last_error AS lastError, origin';
 
 type Row = Omit<StoredEntry, 'dead'> & { dead: number };
 
@@ -51,7 +51,7 @@ export class FailStoreFile {
   put(entries: readonly NewEntry[]): void {
     const { incarnation, clock } = this.#options;
     const storedAt = clock.now();
-    this.putAs(entries.map((entry) => ({ ...entry, incarnation, storedAt, dead: false, tries: 0, lastError: '' })));
+    this.putAs(entries.map((entry) => ({ ...entry, incarnation, storedAt, dead: false, tries: 0, lastError: '', origin: '' })));
   }
 
   /** Like put, for entries that another incarnation has stored. */
@@ -62,16 +62,28 @@ export class FailStoreFile {
       throw new LtsError('FAIL_STORE_FULL', `the FailStore ${this.folder} holds ${this.#counts.bytes} of ${maxBytes} bytes; bring a tracker back or raise its size`);
     }
     this.#change((counts) => {
-      const insert = this.#prepare(`INSERT INTO entries (id, kind, key, body, incarnation, stored_at, dead, tries, last_error)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`);
-      for (const { id, kind, key, body, incarnation, storedAt, dead, tries, lastError } of entries) {
-        const add = (): boolean => insert.run(id, kind, key, body, incarnation, storedAt, dead ? 1 : 0, tries, lastError).changes === 1;
+      const insert = this.#prepare(`INSERT INTO entries (id, kind, key, body, incarnation, stored_at, dead, tries, last_error, origin)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`);
+      for (const { id, kind, key, body, incarnation, storedAt, dead, tries, lastError, origin } of entries) {
+        const add = (): boolean => insert.run(id, kind, key, body, incarnation, storedAt, dead ? 1 : 0, tries, lastError, origin).changes === 1;
         if (!add() && (dead || !this.#forget(counts, id, true) || !add())) continue;
         counts.entries++;
         counts.dead += dead ? 1 : 0;
         counts.bytes += body.length + overheadBytes;
       }
     });
+  }
+
+  /** How many of the first entries there is room for. */
+  countFitting(entries: readonly { body: Buffer }[]): number {
+    let bytes = this.#counts.bytes;
+    const tooMany = entries.findIndex(({ body }) => (bytes += body.length + overheadBytes) > this.#options.maxBytes);
+    return tooMany < 0 ? entries.length : tooMany;
+  }
+
+  /** Place of the newest entry; 0 when there never was one. */
+  get lastSeq(): number {
+    return this.#run(() => this.#prepare("SELECT coalesce(max(seq), 0) FROM entries").pluck().get() as number);
   }
 
   pending(afterSeq: number, limit: number, maxBytes = 4 * 1024 * 1024): StoredEntry[] {

@@ -1,12 +1,14 @@
-import { mkdirSync, statfsSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { LtsError, messageOf } from '../errors/lts-error.js';
 import type { Logger } from '../log/logger.js';
 import { type Clock, systemClock } from '../time/clock.js';
 import type { EntryInfo, EntryTry, FailStoreCounts, ListOptions, NewEntry, StoredEntry } from './entry.js';
 import { FailStoreFile, type FailStoreFileOptions } from './fail-store-file.js';
-import { adoptOrphans, type OrphanPlace } from './orphans.js';
+import { type FolderIdentity, readIdentity, sameNames, type StoreScope, writeIdentity } from './folder-identity.js';
+import { requireLocalDisk } from './local-disk.js';
 import { type OwnerLock, takeOwnerLock } from './owner-lock.js';
+import { TakeOver, type TakeOverPlace, type TakeOverStep } from './take-over.js';
 
 /*
  * The FailStore: a queue on this disk for what could not be sent.
@@ -18,10 +20,11 @@ import { type OwnerLock, takeOwnerLock } from './owner-lock.js';
  * States of an entry: pending (is sent, in the order of `seq`) → removed (its receiver has it), or → dead (refused for
  * good; waits for a person) → pending again by revive().
  *
- * Take-over: whoever owns a folder of a node also empties the folders `<node id>-<incarnation>` that dead processes of
- * that node left (orphans.ts). It holds their lock for the whole move; first the entries are durable here, then they
- * are deleted there. A crash between the two leaves them in both places: they have the same ids, so their receiver
- * sees a repeat.
+ * Take-over (take-over.ts): whoever owns a folder also empties those that dead processes left: at once the folders
+ * `<node id>-<incarnation>` of its own node, and step by step, while it runs, those of its neighbours: nodes of the same
+ * kind, cluster and group whose folders lie beside its own (folder-identity.ts). It holds their lock for the whole move;
+ * first the entries are durable here, then they are deleted there. A crash between the two leaves them in both places:
+ * they have the same ids, so their receiver sees a repeat.
  *
  * On failure: a damaged file is set aside under a new name, with a log line, and a fresh one begun. A full disk or a full
  * store refuses the new entries only.
@@ -30,7 +33,7 @@ import { type OwnerLock, takeOwnerLock } from './owner-lock.js';
 /** All calls are synchronous; those that change something return when it is durable. Errors: STORE_FAILED. */
 export interface FailStore {
   readonly folder: string;
-  /** Incarnations of this node that wrote here, or into a folder emptied into this one, and have certainly ended. */
+  /** Incarnations, of this node or of neighbours, that wrote here, or into a folder emptied into this one, and have certainly ended. */
   readonly predecessors: readonly string[];
   readonly counts: Readonly<FailStoreCounts>;
   /** Keeps all of them in one durable transaction, or none: FAIL_STORE_FULL beyond the limit or on a full disk. */
@@ -49,8 +52,13 @@ export interface FailStore {
   revive(ids: readonly string[] | 'all'): number;
   /** Whether the key has a pending entry. */
   hasKey(key: string): boolean;
-  /** Moves in what dead processes of this node left; gives the number of entries. Also done by openFailStore. */
-  adopt(): number;
+  /** Place of the newest entry. */
+  readonly lastSeq: number;
+  /**
+   * Moves in a piece of what dead processes of this node or of its neighbours left. To be called every 10 s or so, and
+   * again at once while there is more. Never throws.
+   */
+  takeOver(): TakeOverStep;
   close(): void;
 }
 
@@ -64,41 +72,36 @@ export interface FailStoreOptions {
   incarnation: string;
   /** Limit of the sum of entries, each counted as its body and about 300 bytes. */
   maxBytes: number;
+  /** Who its neighbours are. Without it none are taken over, and none takes over this one. */
+  scope?: StoreScope;
   log: Logger;
   clock?: Clock;
 }
-
-/** statfs types of file systems whose locks cannot be trusted. */
-const networkTypes = new Map([
-  [0x6969, 'NFS'],
-  [0x517b, 'SMB'],
-  [0xfe534d42, 'SMB2'],
-  [0xff534d42, 'CIFS'],
-  [0x5346414f, 'AFS'],
-  [0x00c36400, 'Ceph'],
-  [0x0bd00bd0, 'Lustre'],
-  [0x47504653, 'GPFS'],
-]);
 
 /**
  * Opens the FailStore of this process. Errors: CONFIG_INVALID (a network file system), STORE_FAILED (the folder cannot be
  * used), STORE_NEWER.
  */
 export function openFailStore(options: FailStoreOptions): FailStore {
-  const { dir, nodeId, incarnation, log } = options;
+  const { dir, nodeId, incarnation, scope, log } = options;
   const name = encodeURIComponent(nodeId);
   for (const folder of [join(dir, name), join(dir, `${name}-${incarnation}`)]) {
     prepareFolder(folder);
     const lock = takeOwnerLock(folder);
     if (lock === undefined) {
-      log.warn('failstore.failed', { folder, what: 'held by a living process of this node; another folder is used' });
+      log.warn('failstore.failed', { folder, what: 'held by a living process; another folder is used' });
+      continue;
+    }
+    const before = readIdentity(folder);
+    if (scope !== undefined && before !== undefined && !sameNames(before, scope)) {
+      log.warn('failstore.failed', { folder, what: `belongs to cluster ${before.cluster}, group ${before.nodeGroup || '-'}; another folder is used` });
+      lock.release();
       continue;
     }
     try {
+      if (scope !== undefined) introduce(folder, { ...scope, nodeId }, log);
       const file = { incarnation, maxBytes: options.maxBytes, log, clock: options.clock ?? systemClock };
-      const store = new OwnedFailStore(lock, file, { dir, name, own: folder, log });
-      store.adopt();
-      return store;
+      return new OwnedFailStore(lock, file, { dir, name, own: folder, scope, log });
     } catch (error) {
       lock.release();
       throw error;
@@ -109,21 +112,33 @@ export function openFailStore(options: FailStoreOptions): FailStore {
 
 class OwnedFailStore extends FailStoreFile implements FailStore {
   readonly #lock: OwnerLock;
-  readonly #place: OrphanPlace;
+  readonly #takeOver: TakeOver;
 
-  constructor(lock: OwnerLock, file: FailStoreFileOptions, place: OrphanPlace) {
+  constructor(lock: OwnerLock, file: FailStoreFileOptions, place: TakeOverPlace) {
     super(place.own, file);
     this.#lock = lock;
-    this.#place = place;
+    this.#takeOver = new TakeOver(this, place);
+    // What this node left is here from the beginning: those who read the store at the start find it.
+    while (this.#takeOver.step(false).more);
   }
 
-  adopt(): number {
-    return adoptOrphans(this, this.#place);
+  takeOver(): TakeOverStep {
+    return this.#takeOver.step(true);
   }
 
   close(): void {
+    this.#takeOver.close();
     this.closeFile();
     this.#lock.release();
+  }
+}
+
+/** Without it neighbours leave the folder alone; that is no reason not to start. */
+function introduce(folder: string, identity: FolderIdentity, log: Logger): void {
+  try {
+    writeIdentity(folder, identity);
+  } catch (error) {
+    log.warn('failstore.failed', { folder, what: 'its identity cannot be written: no neighbour will take over from here', error });
   }
 }
 
@@ -133,6 +148,5 @@ function prepareFolder(folder: string): void {
   } catch (error) {
     throw new LtsError('STORE_FAILED', `cannot make the FailStore folder ${folder}: ${messageOf(error)}; choose another data folder`, { cause: error });
   }
-  const network = networkTypes.get(statfsSync(folder).type >>> 0);
-  if (network !== undefined) throw new LtsError('CONFIG_INVALID', `the FailStore folder ${folder} lies on ${network}; its locks do not hold there, choose a local disk`);
+  requireLocalDisk(folder);
 }

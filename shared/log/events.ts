@@ -37,6 +37,7 @@ export const events = {
   'client.offline': 'A receiver of results has left.',
   'failstore.stored': 'Something was kept on this disk because it could not be sent.',
   'failstore.drained': 'All that was kept has been sent.',
+  'failstore.taken_over': 'What a dead process had kept was moved into the store of this one.',
   'failstore.duplicate': 'A stored job came when another of its task was waiting already: that one stays.',
   'failstore.dead': 'An entry was refused for good.',
   'failstore.failed': 'The FailStore failed.',

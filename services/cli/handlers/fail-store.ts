@@ -11,7 +11,7 @@ export const listFailStore: ClientHandler<ValuesOf<typeof failStoreListOptions>>
   const request = { dead_only: options.dead, page_size: options.limit };
   const answer = await target.call<ListEntriesResponse__Output>((clients, call, done) => clients.failStore.listEntries(request, call, done));
   output.data(answer, () => ({
-    head: ['entry', 'kind', 'task id', 'group', 'instance id', 'stored', 'tries', 'dead', 'last error'],
+    head: ['entry', 'kind', 'task id', 'group', 'instance id', 'stored', 'tries', 'dead', 'taken from', 'last error'],
     rows: answer.entries.map((entry) => [
       entry.entry_id,
       entry.kind,
@@ -21,6 +21,7 @@ export const listFailStore: ClientHandler<ValuesOf<typeof failStoreListOptions>>
       formatTime(entry.stored_at),
       entry.tries,
       entry.dead ? 'yes' : '',
+      entry.taken_from,
       entry.last_error,
     ]),
   }));

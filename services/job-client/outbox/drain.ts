@@ -20,8 +20,8 @@ const cancelsAtOnce = 16;
 const firstPauseMs = 50;
 /** An entry that makes the scheduler fail is set apart after so many tries. */
 const maxFaults = 10;
-/** How often folders of dead processes are looked for. */
-const adoptEveryMs = 30_000;
+/** While there is nothing to send it looks again so seldom; it is woken when there is. */
+const restMs = 30_000;
 
 /** What one pass over the entries left undone: they wait for the next one, and so do those behind them. */
 interface Pass {
@@ -55,7 +55,6 @@ export class Drain {
   #idlePasses = 0;
   /** A pass is about to begin because of wake(). */
   #woken = false;
-  #adoptedAt: number;
   #closed = false;
 
   constructor(parts: CallParts, outbox: Outbox, log: Logger, timeoutMs: number) {
@@ -64,7 +63,6 @@ export class Drain {
     this.#log = log;
     this.#clock = parts.clock;
     this.#timeoutMs = timeoutMs;
-    this.#adoptedAt = this.#clock.monotonic();
     this.#arm(0);
   }
 
@@ -103,11 +101,10 @@ export class Drain {
   async #run(): Promise<void> {
     let delayMs: number;
     try {
-      this.#adopt();
       const sent = await this.#pass();
       const { entries, dead } = this.#outbox.store.counts;
       this.#idlePasses = sent > 0 || entries === dead ? 0 : this.#idlePasses + 1;
-      delayMs = entries === dead ? adoptEveryMs : sent > 0 ? 0 : backoffMs(this.#idlePasses, firstPauseMs, 10_000);
+      delayMs = entries === dead ? restMs : sent > 0 ? 0 : backoffMs(this.#idlePasses, firstPauseMs, 10_000);
       if (entries === dead) this.#outbox.releaseAll();
       if (entries === dead && sent > 0) this.#log.info('failstore.drained', { dead });
     } catch (error) {
@@ -115,13 +112,6 @@ export class Drain {
       delayMs = backoffMs(++this.#idlePasses, 1_000, 10_000);
     }
     this.#arm(delayMs);
-  }
-
-  #adopt(): void {
-    if (this.#clock.monotonic() - this.#adoptedAt < adoptEveryMs) return;
-    this.#adoptedAt = this.#clock.monotonic();
-    const moved = this.#outbox.store.adopt();
-    if (moved > 0) this.#log.info('failstore.stored', { what: 'taken over from dead processes of this node', entries: moved });
   }
 
   async #pass(): Promise<number> {

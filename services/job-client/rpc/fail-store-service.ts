@@ -41,6 +41,7 @@ function list(store: FailStore, deadOnly: boolean, limit: number): FailStoreEntr
       dead: info.dead,
       tries: info.tries,
       last_error: info.lastError,
+      taken_from: info.origin,
     };
   });
 }

@@ -4,6 +4,7 @@ import type { TaskResult__Output } from '../../../shared/grpc/generated/lts/v1/T
 import { isId } from '../../../shared/ids.js';
 import type { Logger } from '../../../shared/log/logger.js';
 import type { Worker } from '../dispatch/worker.js';
+import type { WorkerDirectory } from '../dispatch/worker-directory.js';
 import type { WorkerSession } from '../dispatch/worker-session.js';
 import type { CommitPipeline } from '../queue/commit-pipeline.js';
 import type { AttemptOutcome } from '../queue/instance-state.js';
@@ -23,14 +24,14 @@ export class ResultIntake {
   readonly #groups: OwnedGroups;
   readonly #pipeline: CommitPipeline;
   readonly #settlement: AttemptSettlement;
-  readonly #touched: (session: WorkerSession) => void;
+  readonly #workers: WorkerDirectory;
   readonly #log: Logger;
 
-  constructor(groups: OwnedGroups, pipeline: CommitPipeline, settlement: AttemptSettlement, touched: (session: WorkerSession) => void, log: Logger) {
+  constructor(groups: OwnedGroups, pipeline: CommitPipeline, settlement: AttemptSettlement, workers: WorkerDirectory, log: Logger) {
     this.#groups = groups;
     this.#pipeline = pipeline;
     this.#settlement = settlement;
-    this.#touched = touched;
+    this.#workers = workers;
     this.#log = log;
   }
 
@@ -39,15 +40,16 @@ export class ResultIntake {
     const count = frame.results.length;
     let left = count;
     session.received(count);
+    this.#workers.noteEnded(worker, frame.predecessors);
     const settle = (result: TaskResult__Output, reason?: ResultRefusal['reason']): void => {
       if (reason !== undefined) refusals.push({ instance_id: result.instance_id, attempt: result.attempt, reason });
       if (--left > 0) return;
       session.ack({ sequence: frame.sequence, refusals }, count);
-      this.#touched(session);
+      this.#workers.touched(session);
     };
     if (left === 0) session.ack({ sequence: frame.sequence, refusals }, count);
     for (const result of frame.results) this.#takeOne(worker, result, (reason) => settle(result, reason));
-    this.#touched(session);
+    this.#workers.touched(session);
     // Nothing of the frame waits for the store: no commit will come that writes the ack.
     if (left === 0) session.flush();
   }
@@ -58,8 +60,9 @@ export class ResultIntake {
     if (!this.#groups.partitions.has(partition)) return settle('REFUSAL_REASON_LOADING');
     const execution = this.#groups.executions.get(id);
     if (execution === undefined || !isCurrent(execution, result)) return this.#late(partition, result, settle);
-    if (!isOf(execution, worker)) return settle('REFUSAL_REASON_UNKNOWN');
-    if (execution.finishing) return settle('REFUSAL_REASON_LOADING');
+    const speaks = this.#workers.speaksFor(worker, execution);
+    if (speaks === 'no') return settle('REFUSAL_REASON_UNKNOWN');
+    if (speaks === 'later' || execution.finishing) return settle('REFUSAL_REASON_LOADING');
     this.#settlement.finish(execution, endOf(result), { retryAt: result.retry_at, neverBegan: neverBegan(result) }, (applied, error) => {
       if (error !== undefined) settle(error.reason === 'NOT_OWNER' ? 'REFUSAL_REASON_NOT_OWNER' : 'REFUSAL_REASON_LOADING');
       else if (applied) settle();
@@ -84,11 +87,6 @@ export class ResultIntake {
 /** Fence: only the current attempt of the incarnation that has it can end it. */
 function isCurrent(execution: Execution, result: TaskResult__Output): boolean {
   return execution.attempt === result.attempt && execution.worker.incarnation === result.incarnation;
-}
-
-/** A worker speaks for its own node only: for this process, or for an earlier one whose FailStore it holds. */
-function isOf(execution: Execution, worker: Worker): boolean {
-  return execution.nodeGroup === worker.group && execution.worker.nodeId === worker.identity.nodeId;
 }
 
 /** A worker that is about to leave sends back what it has not begun, with no start. */

@@ -38,8 +38,8 @@ export interface DirectorySettings {
  * → gone. The same incarnation may come back from lost with its attempts. Who owns what: the store says which attempts
  * a worker has (`executions`), the worker's Inventory which of them it knows; nothing is declared lost before that
  * answer or the end of the grace time. An attempt that the same incarnation does not list has provably not started and
- * is sent again under its number. Predecessors (incarnations that have ended for certain) lose what the new
- * incarnation does not list as finished. On failure of a stream its credits die and the grace time starts; on a
+ * is sent again under its number. Predecessors (incarnations that have ended for certain, of the same node or of a dead
+ * neighbour whose FailStore the worker holds) lose what the new incarnation does not list as finished. On failure of a stream its credits die and the grace time starts; on a
  * take-over or reload all workers are asked anew under the new epoch.
  */
 export class WorkerDirectory {
@@ -99,7 +99,7 @@ export class WorkerDirectory {
     const types = new Set(hello.types);
     const news = [...types].some((type) => !worker.types.has(type)) || worker.types.size > 0 !== types.size > 0;
     worker.types = types;
-    worker.predecessors = hello.predecessors;
+    worker.predecessors = new Set(hello.predecessors);
     this.ofGroup(worker.group).changed();
     if (news) this.#groups.groups.get(worker.group)?.ready.reset();
     session.welcome(this.#settings.trackerId(), this.#settings.graceMs, this.#settings.pingIntervalMs);
@@ -166,6 +166,24 @@ export class WorkerDirectory {
     this.#events.slotsChanged(worker.group);
   }
 
+  /** The worker has taken over what these left. Only those are remembered that are known here. */
+  noteEnded(worker: Worker, incarnations: readonly string[]): void {
+    const news = incarnations.filter((each) => this.#byIncarnation.has(each) && !worker.predecessors.has(each));
+    if (news.length > 0) worker.predecessors = new Set([...worker.predecessors, ...news]);
+  }
+
+  /**
+   * Whether the worker speaks for the incarnation that has the attempt: one of its node, or a dead neighbour whose
+   * FailStore it holds. 'later': that one is still connected, which may be news that is old.
+   */
+  speaksFor(worker: Worker, execution: Execution): 'yes' | 'later' | 'no' {
+    const { nodeId, incarnation } = execution.worker;
+    if (execution.nodeGroup !== worker.group) return 'no';
+    if (nodeId === worker.identity.nodeId) return 'yes';
+    if (!worker.predecessors.has(incarnation)) return 'no';
+    return this.#byIncarnation.get(incarnation)?.session === undefined ? 'yes' : 'later';
+  }
+
   slots(worker: Worker, granted: number): void {
     if (worker.session === undefined) return;
     worker.session.granted = Math.max(worker.session.granted, granted);
@@ -220,7 +238,9 @@ export class WorkerDirectory {
   #losePredecessors(worker: Worker, listed: Map<string, { attempt: number; finished: boolean }>): void {
     for (const incarnation of worker.predecessors) {
       const earlier = this.#byIncarnation.get(incarnation);
-      if (earlier === undefined || earlier === worker || earlier.group !== worker.group || earlier.identity.nodeId !== worker.identity.nodeId) continue;
+      if (earlier === undefined || earlier === worker || earlier.group !== worker.group) continue;
+      // A neighbour that is here has not ended, whatever is said of it.
+      if (earlier.identity.nodeId !== worker.identity.nodeId && earlier.session !== undefined) continue;
       earlier.session?.end(new LtsError('INCARNATION_SUPERSEDED', `${worker.identity.incarnation} says that ${incarnation} has ended`));
       earlier.session = undefined;
       earlier.confirmed = false;

@@ -22,8 +22,8 @@ export class Worker {
   info: WorkerInfo = { workThreads: 0, host: '', pid: 0, version: '', address: '' };
   /** Runner types; empty: any. */
   types: ReadonlySet<string> = new Set();
-  /** Earlier incarnations of the node that have ended for certain. */
-  predecessors: readonly string[] = [];
+  /** Incarnations that have ended for certain: it holds their FailStore and speaks for them. */
+  predecessors: ReadonlySet<string> = new Set();
   session: WorkerSession | undefined;
   /** Whether its Inventory under the current epoch is complete; it gets tasks only then. */
   confirmed = false;

@@ -24,6 +24,7 @@ function memory(room: number): LineStore & { chunks: Map<string, LogLine[]> } {
       }
       return undefined;
     },
+    takeStored: () => undefined,
     rewind: () => {
       handedOut = new Set();
     },

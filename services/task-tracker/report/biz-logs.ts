@@ -90,6 +90,11 @@ export class BizLogs {
     if (frame?.storedId !== undefined) this.#ports.store.forget([frame.storedId]);
   }
 
+  /** Lines of other incarnations have come into the FailStore, behind this place: they are sent like own ones. */
+  takeStored(afterSeq: number): void {
+    this.#ports.store.takeStored(afterSeq);
+  }
+
   /** Puts all that is unacked on the disk. */
   storeAll(): void {
     this.#takeBack();

@@ -18,6 +18,8 @@ export interface LineStore {
   /** Hands out all chunks again, from the oldest. */
   rewind(): void;
   forget(ids: readonly string[]): void;
+  /** Chunks of other incarnations have come, behind this place in the FailStore. */
+  takeStored(afterSeq: number): void;
 }
 
 const kind = 'lines';
@@ -38,8 +40,12 @@ export class FailStoreLines implements LineStore {
     this.#store = store;
     this.#maxBytes = maxBytes;
     this.#log = log;
-    let after = 0;
-    for (let page = store.pending(after, 100); page.length > 0; page = store.pending(after, 100)) {
+    this.takeStored(0);
+  }
+
+  takeStored(afterSeq: number): void {
+    let after = afterSeq;
+    for (let page = this.#store.pending(after, 100); page.length > 0; page = this.#store.pending(after, 100)) {
       for (const entry of page) {
         after = entry.seq;
         if (entry.kind === kind) this.#count(entry.id, entry.body.length);

@@ -8,8 +8,8 @@ export interface ResultStore {
   keep(results: readonly TaskResult[]): boolean;
   /** A tracker has settled them. */
   forget(results: readonly TaskResult[]): void;
-  /** What earlier incarnations have left, oldest first. */
-  load(): TaskResult[];
+  /** What other incarnations have left, oldest first: what lies behind a place in the FailStore. */
+  load(afterSeq: number): TaskResult[];
 }
 
 const kind = 'result';
@@ -45,10 +45,10 @@ export class FailStoreResults implements ResultStore {
     }
   }
 
-  load(): TaskResult[] {
+  load(afterSeq: number): TaskResult[] {
     const results: TaskResult[] = [];
     const bad: string[] = [];
-    let after = 0;
+    let after = afterSeq;
     for (;;) {
       const page = this.#store.pending(after, pageSize);
       for (const entry of page) {

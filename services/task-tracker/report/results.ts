@@ -62,7 +62,12 @@ export class Results {
 
   constructor(ports: ResultPorts) {
     this.#ports = ports;
-    for (const result of ports.store.load()) this.#restore(result);
+    this.takeStored(0);
+  }
+
+  /** Results of other incarnations have come into the FailStore, behind this place: they are sent like own ones. */
+  takeStored(afterSeq: number): void {
+    for (const result of this.#ports.store.load(afterSeq)) this.#restore(result);
   }
 
   get unacked(): number {
@@ -106,12 +111,14 @@ export class Results {
     if (stream !== this.#home || this.#at === this.#waiting.length) return undefined;
     const taken: Attempt[] = [];
     const results: TaskResult[] = [];
+    const predecessors = new Set<string>();
     let chars = 0;
     while (this.#at < this.#waiting.length && results.length < mostPerFrame && chars < mostCharsPerFrame) {
       const attempt = this.#waiting[this.#at++] as Attempt;
       if (attempt.settled || attempt.result === undefined) continue;
       taken.push(attempt);
       results.push(attempt.result);
+      if (attempt.handle === 0) predecessors.add(attempt.result.incarnation ?? '');
       chars += sizeOf(attempt.result);
     }
     if (this.#at === this.#waiting.length) {
@@ -123,7 +130,7 @@ export class Results {
     let frames = this.#inFlight.get(stream);
     if (frames === undefined) this.#inFlight.set(stream, (frames = new Map()));
     frames.set(sequence, taken);
-    return { results: { sequence, results } };
+    return { results: { sequence, results, predecessors: [...predecessors] } };
   }
 
   ack(stream: ResultStream, ack: ResultsAck__Output): void {
@@ -157,11 +164,15 @@ export class Results {
   }
 
   #restore(result: TaskResult): void {
-    const attempt = this.#ports.attempts.note(result.instance_id ?? '', result.attempt ?? 0);
+    const { instance_id: id = '', attempt: number = 0 } = result;
+    // A number that this process has itself is told by its own run; the other one stays in the FailStore.
+    if (this.#ports.attempts.byKey(keyOf(id, number)) !== undefined) return;
+    const attempt = this.#ports.attempts.note(id, number);
     attempt.result = result;
     attempt.stored = true;
     this.#unacked.add(attempt);
     this.#unackedChars += sizeOf(result);
+    this.#waiting.push(attempt);
   }
 
   #settle(attempt: Attempt, refusal: ResultRefusal__Output | undefined): void {

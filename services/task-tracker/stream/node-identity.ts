@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type FailStore, openFailStore } from '../../../shared/failstore/fail-store.js';
+import { endpointsOf, type StoreScope } from '../../../shared/failstore/folder-identity.js';
 import type { Logger } from '../../../shared/log/logger.js';
 import type { ThreadSettings } from './messages.js';
 
@@ -18,9 +19,10 @@ export interface NodeIdentity {
  * workers of one folder are several nodes, and a restarted one finds what it left. Errors: those of openFailStore.
  */
 export function takeIdentity(settings: ThreadSettings, log: Logger): NodeIdentity {
-  const { nodeId, nodeGroup, dataDir, incarnation, failStoreBytes } = settings;
+  const { nodeId, cluster, nodeGroup, dataDir, incarnation, failStoreBytes } = settings;
   const dir = join(dataDir, 'task-tracker', encodeURIComponent(nodeGroup));
-  const options = { dir, incarnation, maxBytes: failStoreBytes };
+  const scope: StoreScope = { kind: 'task-tracker', cluster, nodeGroup, endpoints: endpointsOf(settings.trackers, settings.zookeeper) };
+  const options = { dir, incarnation, scope, maxBytes: failStoreBytes };
   if (nodeId !== undefined) return { nodeId, store: openFailStore({ ...options, nodeId, log }) };
   const place = createHash('sha256').update(resolve(dir)).digest('hex').slice(0, 4);
   for (let number = 1; ; number++) {

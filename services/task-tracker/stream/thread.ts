@@ -3,6 +3,7 @@ import { type MessagePort, receiveMessageOnPort, workerData } from 'node:worker_
 import { ClusterWatcher } from '../../../shared/discovery/cluster-watcher.js';
 import { messageOf, toLtsError } from '../../../shared/errors/lts-error.js';
 import type { FailStore } from '../../../shared/failstore/fail-store.js';
+import { keepTakingOver } from '../../../shared/failstore/keep-taking-over.js';
 import type { Logger } from '../../../shared/log/logger.js';
 import { ZooKeeperRegistry } from '../../../shared/registry/registries/zookeeper/zookeeper-registry.js';
 import { openSelfSocket } from '../../../shared/self/self-socket.js';
@@ -48,12 +49,14 @@ function serve(): void {
   const log = portLogger(post);
   const { nodeId, store } = takeIdentity(settings, log);
   const { node, stop } = open(nodeId, store, log);
+  const takingOver = keepTakingOver(store, systemClock, (afterSeq) => node.takeStored(afterSeq));
   let leaving = false;
   const unready = (): string => whyUnready(node, leaving);
   const self = openSelfSocket({ dataDir: settings.dataDir, service: 'task-tracker', state: () => ({ nodeId, address: '', leaving, unready: unready() }), log });
   const take = (message: ToStream): void => {
     if (message.kind !== 'leave') return node.take(message);
     leaving = true;
+    takingOver.close();
     const limits = { graceMs: message.graceMs, deliverMs: settings.deliverMs };
     void leave(node, limits, systemClock)
       .catch((error: unknown) => log.error('process.failed', { what: 'leaving', error }))
@@ -86,8 +89,8 @@ function open(nodeId: string, store: FailStore, log: Logger): { node: WorkerNode
       host: hostname(),
       pid: process.pid,
       version,
-      predecessors: [...store.predecessors],
     },
+    predecessors: () => store.predecessors,
     owners,
     results: new FailStoreResults(store, log),
     lines: new FailStoreLines(store, failStoreBytes / 4, log),

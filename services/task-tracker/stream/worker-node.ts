@@ -30,6 +30,8 @@ import type { RawTask, SessionHost, WorkSession } from './work-session.js';
 export interface NodePorts {
   /** Who it is, as it says Hello. */
   hello: Hello & { incarnation: string; node_group: string; work_threads: number };
+  /** Incarnations that have ended for certain, as far as is known now. */
+  predecessors(): readonly string[];
   owners: OwnerMap;
   results: ResultStore;
   lines: LineStore;
@@ -104,6 +106,13 @@ export class WorkerNode implements SessionHost {
     for (const listener of this.#changeListeners) listener();
   }
 
+  /** What other incarnations left has come into the FailStore, behind this place. */
+  takeStored(afterSeq: number): void {
+    this.results.takeStored(afterSeq);
+    this.lines.takeStored(afterSeq);
+    this.pump();
+  }
+
   /** From now on tasks are sent back. */
   stopTaking(): void {
     this.#leaving = true;
@@ -133,7 +142,7 @@ export class WorkerNode implements SessionHost {
   }
 
   hello(): Hello {
-    return this.#ports.hello;
+    return { ...this.#ports.hello, predecessors: [...this.#ports.predecessors()] };
   }
 
   pong(): { running: number; blocked: number } {
