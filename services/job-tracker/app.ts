@@ -63,7 +63,7 @@ export async function startJobTracker(config: JobTrackerConfig, { log, registry:
   let bound: number;
   try {
     await core.ownership.open();
-    health = serve(server, core, config, clock, log);
+    health = serve(server, core, config, log);
     bound = await listen(server, config.listen.host, config.listen.port);
   } catch (error) {
     server.forceShutdown();

@@ -30,6 +30,7 @@ import { Retention } from './recover/retention.js';
 import type { AdminParts } from './rpc/admin-service.js';
 import type { TrackerFacts } from './rpc/node-list.js';
 import { DueTimer } from './schedule/due-timer.js';
+import { StoreClock } from './schedule/store-clock.js';
 
 /** Ports and settings of a tracker. */
 export interface TrackerParts {
@@ -54,11 +55,12 @@ const askAgainMs = 2_000;
 const choresPartition = 0;
 /** In a planned leave: how long the next owners are waited for. */
 const handOverWithinMs = 3_000;
-/** Slewing stays below this between two ticks. */
-const clockStepMs = 1_000;
+const clockRetryMs = 500;
 
 /** The whole tracker apart from its server: it runs on ports alone, so that a simulation can run it as well. */
 export class TrackerCore {
+  /** Everything that is due or dated is so by this one. */
+  readonly clock: StoreClock;
   readonly groups: OwnedGroups;
   readonly directory: WorkerDirectory;
   readonly delivery: FeedbackDelivery;
@@ -85,12 +87,12 @@ export class TrackerCore {
   #emptied: () => void = () => undefined;
   #stopped = false;
   #checking = false;
-  #wallOffset: number;
 
   constructor(parts: TrackerParts) {
-    const { config, store, clock, newId, log, incarnation } = parts;
+    const { config, store, newId, log, incarnation } = parts;
     this.#parts = parts;
-    this.#wallOffset = clock.now() - clock.monotonic();
+    this.clock = new StoreClock(parts.clock, (byMs) => this.#clockJumped(byMs));
+    const { clock } = this;
     this.groups = new OwnedGroups(config.readyInMemory);
     this.drained = new DrainedNodes(parts.registry, clock, log);
     this.ownership = new Ownership({
@@ -157,7 +159,8 @@ export class TrackerCore {
       lead.reassign();
     });
     registry.onState(() => this.#judgeMap());
-    agreeOnStore(registry, () => this.ownership.identify(), clock, log).then(
+    const agreed = agreeOnStore(registry, () => this.ownership.identify(), clock, log);
+    agreed.then(() => this.#knowTime()).then(
       () => this.#stopped || lead.start(),
       (error: unknown) => this.#parts.onFailed(toLtsError(error)),
     );
@@ -229,8 +232,8 @@ export class TrackerCore {
     };
   }
 
-  get #self(): Pick<TrackerFacts, 'since' | 'version' | 'pid' | 'host'> {
-    return { since: this.#member?.startedAt ?? 0, version: this.#member?.version ?? '', pid: process.pid, host: hostname() };
+  get #self(): Pick<TrackerFacts, 'since' | 'version' | 'pid' | 'host' | 'clock_offset'> {
+    return { since: this.#member?.startedAt ?? 0, version: this.#member?.version ?? '', pid: process.pid, host: hostname(), clock_offset: this.clock.hostOffsetMs };
   }
 
   /** What status is drawn from. */
@@ -281,26 +284,31 @@ export class TrackerCore {
   }
 
   #tick(): void {
-    this.#noteClock();
     if (!this.#checking) void this.#checkStore();
     this.#lost.sweep();
     this.delivery.sweep();
     this.#dueTimer.arm();
   }
 
-  /** Due times are wall times: a step of the clock moves them, and is told. The due timer looks again within a second. */
-  #noteClock(): void {
-    const { clock, log } = this.#parts;
-    const offset = clock.now() - clock.monotonic();
-    const byMs = Math.round(offset - this.#wallOffset);
-    this.#wallOffset = offset;
-    if (Math.abs(byMs) > clockStepMs) log.warn('clock.jumped', { byMs });
+  /** Nothing is owned before the store's clock is known: what is due would be guessed. */
+  async #knowTime(): Promise<void> {
+    const { store, clock } = this.#parts;
+    for (;;) {
+      await this.clock.measure(store);
+      if (this.clock.measured || this.#stopped) return;
+      await clock.sleep(clockRetryMs);
+    }
+  }
+
+  #clockJumped(byMs: number): void {
+    this.#parts.log.warn('clock.jumped', { byMs });
+    this.#dueTimer.arm();
   }
 
   async #checkStore(): Promise<void> {
     this.#checking = true;
     await this.ownership.checkEpochs();
-    const health = await this.#parts.store.health();
+    const health = await this.clock.measure(this.#parts.store);
     this.#disk.note(health);
     if (health.state === 'FAILED' && !this.#stopped) this.#parts.onFailed(new LtsError('STORE_FAILED', health.message));
     this.#checking = false;

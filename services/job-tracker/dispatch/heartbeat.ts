@@ -27,7 +27,7 @@ export class Heartbeat {
       if (paused) session.heardAt = now;
       const silentMs = session.paused ? 0 : now - session.heardAt;
       if (silentMs > 3 * this.#intervalMs) session.end(new LtsError('DEADLINE_PASSED', `nothing was heard for ${Math.round(silentMs)} ms; reconnect`));
-      else session.ping(Math.round(now));
+      else session.ping(now);
     }
   }
 }

@@ -1,6 +1,7 @@
 import { LtsError } from '../../../shared/errors/lts-error.js';
 import type { Hello__Output } from '../../../shared/grpc/generated/lts/v1/Hello.js';
 import type { HeldAttempt__Output } from '../../../shared/grpc/generated/lts/v1/HeldAttempt.js';
+import type { Pong__Output } from '../../../shared/grpc/generated/lts/v1/Pong.js';
 import type { Logger } from '../../../shared/log/logger.js';
 import type { Clock } from '../../../shared/time/clock.js';
 import type { Execution, OwnedGroups } from '../queue/owned-groups.js';
@@ -11,6 +12,10 @@ import type { WorkerSession } from './worker-session.js';
 
 /** What a worker says for people is kept up to this length. */
 const longestName = 256;
+/** A clock that is further from the store's is a fault of its host. */
+const apartMs = 5_000;
+/** Smaller differences between clocks are left alone. */
+const wrongFromMs = 1_000;
 
 /** What the directory tells to others. */
 export interface DirectoryEvents {
@@ -182,6 +187,21 @@ export class WorkerDirectory {
     if (nodeId === worker.identity.nodeId) return 'yes';
     if (!worker.predecessors.has(incarnation)) return 'no';
     return this.#byIncarnation.get(incarnation)?.session === undefined ? 'yes' : 'later';
+  }
+
+  /** The worker answers a ping. */
+  pong(worker: Worker, session: WorkerSession, pong: Pong__Output): void {
+    session.pong(pong, this.#clock.monotonic());
+    const offsetMs = session.clock.against(this.#clock) ?? 0;
+    const isApart = Math.abs(offsetMs) > apartMs;
+    if (isApart && !worker.clockIsApart) this.#log.warn('clock.apart', { worker: worker.identity.nodeId, group: worker.group, host: worker.info.host, offsetMs });
+    worker.clockIsApart = isApart;
+  }
+
+  /** A time in milliseconds that the worker told by its own clock, by the clock here; 0 stays 0. */
+  timeOf(worker: Worker, told: number): number {
+    const offsetMs = worker.session?.clock.against(this.#clock) ?? 0;
+    return told > 0 && Math.abs(offsetMs) > wrongFromMs ? Math.max(told - offsetMs, 1) : told;
   }
 
   slots(worker: Worker, granted: number): void {

@@ -1,11 +1,13 @@
 import type { LtsError } from '../../../shared/errors/lts-error.js';
 import type { AttemptRef } from '../../../shared/grpc/generated/lts/v1/AttemptRef.js';
+import type { Pong__Output } from '../../../shared/grpc/generated/lts/v1/Pong.js';
 import type { ResultsAck } from '../../../shared/grpc/generated/lts/v1/ResultsAck.js';
 import type { Task } from '../../../shared/grpc/generated/lts/v1/Task.js';
 import type { WorkResponse } from '../../../shared/grpc/generated/lts/v1/WorkResponse.js';
 import type { Raw } from '../../../shared/grpc/contract.js';
 import type { StreamWriter } from '../../../shared/grpc/stream-writer.js';
 import type { HeldEpoch } from '../queue/queue-store.js';
+import { ClockOffset } from './clock-offset.js';
 
 /** A task whose job is its bytes. */
 export type RawTask = Omit<Raw<Task>, 'job'> & { job: Buffer };
@@ -45,6 +47,8 @@ export class WorkerSession {
   heardAt: number;
   /** How long its running thread has not answered, in milliseconds. */
   blockedMs = 0;
+  /** That of the worker's host. */
+  readonly clock = new ClockOffset();
   closed = false;
   readonly #stream: SessionStream;
   /** Starts on their way into the store for this session. */
@@ -92,8 +96,17 @@ export class WorkerSession {
     this.#now({ owns: { store_id: storeId, partitions: partitions.map(({ partition, epoch }) => ({ partition, epoch })) } });
   }
 
-  ping(nonce: number): void {
+  /** @param now monotonic */
+  ping(now: number): void {
+    const nonce = Math.round(now);
+    this.clock.asked(nonce, now);
     this.#now({ ping: { nonce } });
+  }
+
+  /** @param now monotonic */
+  pong({ nonce, blocked, clock }: Pong__Output, now: number): void {
+    this.blockedMs = blocked;
+    this.clock.answered(nonce, clock, now);
   }
 
   drain(owner: string): void {

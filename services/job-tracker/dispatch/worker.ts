@@ -34,6 +34,8 @@ export class Worker {
   /** Attempts that have provably not started: to be sent again under the same number. */
   resend: Execution[] = [];
   grace: Timer | undefined;
+  /** Its clock is far from the store's, which was told. */
+  clockIsApart = false;
   /** It gets nothing new; what it has ends normally. */
   drained = false;
 

@@ -83,7 +83,7 @@ export function adminService(handlers: Handlers, parts: AdminParts): Record<stri
       return { queues: wanted.map((name) => toQueue(name, groups, directory, feedback.find((row) => row.submitNodeGroup === name))) };
     }),
     SetGroupLimits: unary(async (request: SetGroupLimitsRequest__Output) => ({ limits: toLimits(await limits.set(request.node_group, toLimitChange(request))) ?? {} })),
-    ListNodes: unary(async () => ({ nodes: listNodes(parts.trackers(), directory, delivery) })),
+    ListNodes: unary(async () => ({ nodes: listNodes(parts.trackers(), directory, delivery, clock) })),
     GetCluster: unary(() => parts.clusterStatus()),
     ExplainInstance: unary(async (request: Target) => {
       const cause = explainStore(await store.health()) ?? (ownership.serving ? undefined : explainTracker(ownership));

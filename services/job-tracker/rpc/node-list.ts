@@ -1,4 +1,5 @@
 import type { Node } from '../../../shared/grpc/generated/lts/v1/Node.js';
+import type { Clock } from '../../../shared/time/clock.js';
 import type { Worker } from '../dispatch/worker.js';
 import type { WorkerDirectory } from '../dispatch/worker-directory.js';
 import type { FeedbackDelivery } from '../feedback/feedback-delivery.js';
@@ -7,13 +8,13 @@ import type { FeedbackDelivery } from '../feedback/feedback-delivery.js';
 const blockedFromMs = 1_000;
 
 /** What a tracker knows of another; of itself it knows more. */
-export type TrackerFacts = { nodeId: string; incarnation: string; address: string } & Pick<Node, 'since' | 'version' | 'pid' | 'host'>;
+export type TrackerFacts = { nodeId: string; incarnation: string; address: string } & Pick<Node, 'since' | 'version' | 'pid' | 'host' | 'clock_offset'>;
 
 /** Trackers, workers and receivers that this tracker knows. */
-export function listNodes(trackers: readonly TrackerFacts[], directory: WorkerDirectory, delivery: FeedbackDelivery): Node[] {
+export function listNodes(trackers: readonly TrackerFacts[], directory: WorkerDirectory, delivery: FeedbackDelivery, clock: Clock): Node[] {
   return [
     ...trackers.map(({ nodeId, ...facts }): Node => ({ kind: 'NODE_KIND_JOB_TRACKER', node_id: nodeId, state: 'NODE_STATE_ONLINE', ...facts })),
-    ...[...directory.all()].map(toNode),
+    ...[...directory.all()].map((worker) => toNode(worker, clock)),
     ...delivery.receivers().map(
       (receiver): Node => ({
         kind: 'NODE_KIND_JOB_CLIENT',
@@ -28,7 +29,8 @@ export function listNodes(trackers: readonly TrackerFacts[], directory: WorkerDi
   ];
 }
 
-function toNode(worker: Worker): Node {
+function toNode(worker: Worker, clock: Clock): Node {
+  const offset = worker.session?.clock.against(clock);
   return {
     kind: 'NODE_KIND_TASK_TRACKER',
     node_id: worker.identity.nodeId,
@@ -42,6 +44,7 @@ function toNode(worker: Worker): Node {
     version: worker.info.version,
     pid: worker.info.pid,
     host: worker.info.host,
+    ...(offset === undefined ? {} : { clock_offset: offset }),
   };
 }
 

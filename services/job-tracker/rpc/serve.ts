@@ -5,7 +5,6 @@ import { Health } from '../../../shared/grpc/health.js';
 import { isLoopback } from '../../../shared/grpc/listen.js';
 import { addReflection } from '../../../shared/grpc/reflection.js';
 import type { Logger } from '../../../shared/log/logger.js';
-import type { Clock } from '../../../shared/time/clock.js';
 import type { JobTrackerConfig } from '../config.js';
 import type { TrackerCore } from '../tracker-core.js';
 import { adminService } from './admin-service.js';
@@ -17,9 +16,9 @@ import { workerService } from './worker-service.js';
 const services = ['lts.v1.JobService', 'lts.v1.WorkerService', 'lts.v1.FeedbackService', 'lts.v1.ClusterService', 'lts.v1.AdminService'];
 
 /** Adds the tracker's services, health and reflection to the server. */
-export function serve(server: Server, core: TrackerCore, config: JobTrackerConfig, clock: Clock, log: Logger): Health {
+export function serve(server: Server, core: TrackerCore, config: JobTrackerConfig, log: Logger): Health {
   const handlers = createHandlers(log);
-  const common = { ownership: core.ownership, clock, log };
+  const common = { ownership: core.ownership, clock: core.clock, log };
   server.addService(rawContract.JobService.service, jobService(handlers, core.admission, core.cancellation));
   server.addService(rawContract.WorkerService.service, workerService(handlers, { ...common, directory: core.directory, results: core.results, logs: core.logs, groups: core.groups }));
   server.addService(contract.FeedbackService.service, feedbackService(handlers, { ...common, delivery: core.delivery }));

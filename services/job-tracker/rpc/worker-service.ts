@@ -119,8 +119,7 @@ class WorkStream {
       case 'logs':
         return logs.take(this.#session, frame.logs as NonNullable<typeof frame.logs>);
       case 'pong':
-        this.#session.blockedMs = frame.pong?.blocked ?? 0;
-        return;
+        return directory.pong(worker, this.#session, frame.pong as NonNullable<typeof frame.pong>);
       case 'goodbye':
         this.#graceful = true;
         this.#session.end();

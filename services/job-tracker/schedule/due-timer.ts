@@ -6,13 +6,13 @@ import type { PromoteOutcome } from '../queue/queue-store.js';
 
 /** Rows that one commit promotes. */
 const promoteAtOnce = 1_000;
-/** The wall clock may be set: it is looked at again at least so often. */
+/** The clock may jump: it is looked at again at least so often. */
 const longestSleepMs = 1_000;
 const retryMs = 500;
 
 /**
  * Makes waiting rows ready when their time has come. Memory holds only the next due time per partition; the rows stay
- * in the store. One timer for all; it never sleeps longer than a second, so that a step of the wall clock is noticed.
+ * in the store. One timer for all; it never sleeps longer than a second, so that a jump of the clock is noticed.
  */
 export class DueTimer {
   readonly #groups: OwnedGroups;
@@ -21,6 +21,7 @@ export class DueTimer {
   readonly #clock: Clock;
   readonly #promoting = new Set<number>();
   #timer: Timer | undefined;
+  /** Monotonic. */
   #firesAt = Number.POSITIVE_INFINITY;
 
   constructor(groups: OwnedGroups, pipeline: CommitPipeline, dispatcher: Dispatcher, clock: Clock) {
@@ -44,10 +45,12 @@ export class DueTimer {
     for (const { partition, nextDueAt } of this.#groups.partitions.values()) {
       if (nextDueAt !== undefined && !this.#promoting.has(partition)) next = Math.min(next, nextDueAt);
     }
-    if (next === Number.POSITIVE_INFINITY || (this.#timer !== undefined && this.#firesAt <= next)) return;
-    this.#timer?.cancel();
+    if (next === Number.POSITIVE_INFINITY) return;
     const delayMs = Math.min(Math.max(next - this.#clock.now(), 0), longestSleepMs);
-    this.#firesAt = this.#clock.now() + delayMs;
+    const firesAt = this.#clock.monotonic() + delayMs;
+    if (this.#timer !== undefined && this.#firesAt <= firesAt) return;
+    this.#timer?.cancel();
+    this.#firesAt = firesAt;
     this.#timer = this.#clock.after(delayMs, () => this.#fire(), { unref: true });
   }
 

@@ -145,8 +145,8 @@ export class WorkerNode implements SessionHost {
     return { ...this.#ports.hello, predecessors: [...this.#ports.predecessors()] };
   }
 
-  pong(): { running: number; blocked: number } {
-    return { running: this.attempts.running, blocked: this.#pulse.blockedMs };
+  pong(): { running: number; blocked: number; clock: number } {
+    return { running: this.attempts.running, blocked: this.#pulse.blockedMs, clock: this.#ports.clock.now() };
   }
 
   nextFrame(session: WorkSession): WorkRequest | undefined {
