@@ -73,6 +73,24 @@ export const clientCommands: readonly ClientCommand[] = [
     handler: async () => (await import('./handlers/list-nodes.js')).listNodes,
   }),
   command({
+    path: ['node', 'drain'],
+    description: 'Gives a tracker or worker no more work, until it is undrained: partitions move to other trackers, what runs ends normally.',
+    arguments: [{ name: 'node-id', required: true, description: 'Its id, as lts node list shows it.' }],
+    options: {},
+    examples: ['lts node drain tracker-2'],
+    exits: ['notFound'],
+    handler: async () => (await import('./handlers/drain-node.js')).drainNode,
+  }),
+  command({
+    path: ['node', 'undrain'],
+    description: 'Gives a drained tracker or worker work again.',
+    arguments: [{ name: 'node-id', required: true, description: 'Its id, as lts node list shows it.' }],
+    options: {},
+    examples: [],
+    exits: ['notFound'],
+    handler: async () => (await import('./handlers/drain-node.js')).undrainNode,
+  }),
+  command({
     path: ['node', 'check'],
     description: 'Tells whether a node is healthy: the one at --target, or with --self those of this host and data folder.',
     arguments: [],
@@ -150,7 +168,7 @@ export const clientCommands: readonly ClientCommand[] = [
 /** What a group of commands is about, for help. */
 export const nouns: Readonly<Record<string, string>> = {
   job: 'Jobs: submit, get, list, cancel, logs, explain.',
-  node: 'Nodes of the cluster: list, check.',
+  node: 'Nodes of the cluster: list, drain, undrain, check.',
   queue: 'Queues per group.',
   failstore: 'What the gateway keeps on its disk.',
   feedback: 'Results that are owed to JobClients.',

@@ -19,6 +19,7 @@ import { WorkerDirectory } from './dispatch/worker-directory.js';
 import { FeedbackDelivery } from './feedback/feedback-delivery.js';
 import { ClusterView } from './lead/cluster-view.js';
 import { DrainedNodes } from './lead/drained-nodes.js';
+import { NodeDrain } from './lead/node-drain.js';
 import { Lead } from './lead/lead.js';
 import { agreeOnStore } from './lead/store-identity.js';
 import { Ownership } from './lead/ownership.js';
@@ -28,6 +29,7 @@ import type { QueueStore } from './queue/queue-store.js';
 import { LostAttempts } from './recover/lost-attempts.js';
 import { Retention } from './recover/retention.js';
 import type { AdminParts } from './rpc/admin-service.js';
+import { clusterStatus } from './rpc/cluster-status.js';
 import type { TrackerFacts } from './rpc/node-list.js';
 import { DueTimer } from './schedule/due-timer.js';
 import { StoreClock } from './schedule/store-clock.js';
@@ -72,6 +74,7 @@ export class TrackerCore {
   readonly limits: LimitSetting;
   readonly view = new ClusterView();
   readonly drained: DrainedNodes;
+  readonly drain: NodeDrain;
   readonly #parts: TrackerParts;
   readonly #pipeline: CommitPipeline;
   readonly #dispatcher: Dispatcher;
@@ -95,6 +98,8 @@ export class TrackerCore {
     const { clock } = this;
     this.groups = new OwnedGroups(config.readyInMemory);
     this.drained = new DrainedNodes(parts.registry, clock, log);
+    const workers = (): string[] => Array.from(this.directory.all(), (worker) => worker.identity.nodeId);
+    this.drain = new NodeDrain(this.drained, { trackers: () => this.view.assignment?.trackers ?? [], workers });
     this.ownership = new Ownership({
       store,
       groups: this.groups,
@@ -212,24 +217,10 @@ export class TrackerCore {
   }
 
   /** Map, ownership, store and registry as they are now. */
-  async clusterStatus(): Promise<GetClusterResponse> {
+  clusterStatus(): Promise<GetClusterResponse> {
     const { store, registry, config } = this.#parts;
-    const health = await store.health();
-    const trouble = this.ownership.trouble;
-    const storeState = trouble?.reason === 'STORE_LOCKED' ? 'LOCKED' : health.state;
-    return {
-      cluster: config.cluster,
-      map: this.view.map,
-      node_id: this.#member?.nodeId ?? '',
-      owned: [...this.groups.partitions.values()].map(({ partition, epoch }) => ({ partition, epoch })),
-      registry: registry.state,
-      store: storeState,
-      store_message: trouble?.message ?? health.message,
-      store_id: this.ownership.storeId,
-      degraded: !isGood(registry.state) || trouble !== undefined || (health.state !== 'OK' && health.state !== 'CLOSED') || health.warnings.length > 0,
-      store_warnings: health.warnings,
-      store_clock_offset_ms: health.clockOffsetMs,
-    };
+    const { view, groups, ownership, drained, drain } = this;
+    return clusterStatus({ cluster: config.cluster, nodeId: this.#member?.nodeId ?? '', view, groups, ownership, drained, drain, registry: registry.state, store });
   }
 
   get #self(): Pick<TrackerFacts, 'since' | 'version' | 'pid' | 'host' | 'clock_offset'> {
@@ -244,8 +235,16 @@ export class TrackerCore {
       directory: this.directory,
       delivery: this.delivery,
       limits: this.limits,
+      drain: this.drain,
+      missing: () => this.view.ownersBeside(this.#member?.nodeId ?? ''),
       clusterStatus: () => this.clusterStatus(),
-      trackers: () => (this.view.assignment?.trackers ?? []).map((tracker) => (tracker.incarnation === this.#member?.incarnation ? { ...tracker, ...this.#self } : tracker)),
+      trackers: () =>
+        (this.view.assignment?.trackers ?? []).map((tracker) => ({
+          ...tracker,
+          ...(tracker.incarnation === this.#member?.incarnation ? this.#self : {}),
+          leaving: this.drained.isLeaving(tracker.incarnation),
+          drained: this.drained.has(tracker.nodeId),
+        })),
     };
   }
 

@@ -28,6 +28,7 @@ export const reasons = {
   STORE_UNSAFE: { code: status.FAILED_PRECONDITION, action: 'Correct the named setting of the database: with it, what was confirmed can be lost.' },
   STORE_DAMAGED: { code: status.DATA_LOSS, action: 'Restore the store from a backup.' },
   CONFIG_INVALID: { code: status.FAILED_PRECONDITION, action: 'Correct the named settings.' },
+  LAST_TRACKER: { code: status.FAILED_PRECONDITION, action: 'Start another JobTracker, or undrain one; to stop this one, just stop it.' },
   STALE_EPOCH: { code: status.ABORTED, action: 'Another owner has taken over; follow the cluster map.' },
   VERSION_CONFLICT: { code: status.ABORTED, action: 'Read again and repeat.' },
   UNSUPPORTED: { code: status.UNIMPLEMENTED, action: 'Call a node that serves it.' },

@@ -1,5 +1,6 @@
 import type { Node__Output } from '../../../shared/grpc/generated/lts/v1/Node.js';
 import type { ClientHandler } from '../command.js';
+import { tellMissing } from '../missing.js';
 import { formatTime, shortName } from '../output.js';
 
 /** A clock that is further from the store's is a fault. */
@@ -7,7 +8,7 @@ const apartMs = 5_000;
 
 /** lts node list: trackers, workers and receivers of results. */
 export const listNodes: ClientHandler<object> = async ({ target, output }) => {
-  const { nodes } = await target.call<{ nodes: Node__Output[] }>((clients, call, answer) => clients.admin.listNodes({}, call, answer));
+  const { nodes, missing } = await target.call<{ nodes: Node__Output[]; missing: string[] }>((clients, call, answer) => clients.admin.listNodes({}, call, answer));
   output.data(nodes, () => ({
     head: ['kind', 'node', 'group', 'state', 'running', 'slots', 'address', 'host', 'pid', 'since', 'version', 'clock'],
     rows: nodes.map((node) => [
@@ -28,6 +29,7 @@ export const listNodes: ClientHandler<object> = async ({ target, output }) => {
   for (const { node_id: id, clock_offset: offset = 0 } of nodes) {
     if (Math.abs(offset) > apartMs) output.message(`the clock of ${id} is ${Math.abs(offset)} ms ${offset > 0 ? 'ahead of' : 'behind'} the store's: set it by NTP`);
   }
+  tellMissing(missing, output);
   return 'ok';
 };
 

@@ -2,12 +2,13 @@ import type { ValuesOf } from '../../../shared/config/settings.js';
 import type { Queue__Output } from '../../../shared/grpc/generated/lts/v1/Queue.js';
 import type { ClientHandler } from '../command.js';
 import type { queueOptions } from '../command-options.js';
+import { tellMissing } from '../missing.js';
 import { formatTime } from '../output.js';
 
 /** lts queue list: how much waits, is ready, runs and is owed, per group. */
 export const listQueues: ClientHandler<ValuesOf<typeof queueOptions>> = async ({ options, target, output }) => {
   const request = { node_group: options.group ?? '' };
-  const { queues } = await target.call<{ queues: Queue__Output[] }>((clients, call, answer) => clients.admin.listQueues(request, call, answer));
+  const { queues, missing } = await target.call<{ queues: Queue__Output[]; missing: string[] }>((clients, call, answer) => clients.admin.listQueues(request, call, answer));
   output.data(queues, () => ({
     head: ['group', 'waiting', 'ready', 'executing', 'oldest ready', 'workers', 'free slots', 'feedback', 'dead'],
     rows: queues.map((queue) => [
@@ -22,5 +23,6 @@ export const listQueues: ClientHandler<ValuesOf<typeof queueOptions>> = async ({
       queue.feedback_dead,
     ]),
   }));
+  tellMissing(missing, output);
   return 'ok';
 };

@@ -31,11 +31,20 @@ export async function callOwner<Res>({ router, clients, clock }: CallParts, node
       } catch (error) {
         last = toCallError(error, address);
         if (!isPassing(last.reason)) throw last;
-        if (last.reason === 'NOT_OWNER') progress = journey.follow(nodeGroup, last.owner ?? '');
-        if (!progress) journey.failed(address, last.reason);
+        if (last.reason === 'NOT_OWNER') progress = journey.follow(nodeGroup, address, last.owner ?? '');
+        else journey.failed(address, last.reason);
       }
     }
     if (!(await journey.next(progress))) throw last;
+  }
+}
+
+/** Calls exactly this tracker, once. Throws LtsError. */
+export async function callAt<Res>({ clients, clock }: CallParts, address: string, timeoutMs: number, send: UnaryCall<Res>): Promise<Res> {
+  try {
+    return await callOnce(clients.at(address), clock.now() + timeoutMs, send);
+  } catch (error) {
+    throw toCallError(error, address);
   }
 }
 

@@ -25,4 +25,32 @@ describe('a journey', () => {
     journey.failed('127.0.0.1:3', 'NO_TRACKER');
     expect(journey.pick('')).toBe('127.0.0.1:1');
   });
+
+  it('tries others only for the group that an address does not own', () => {
+    const journey = new Journey(router, systemClock, 1_000);
+    expect(journey.follow('mail', '127.0.0.1:3', '')).toBe(false);
+    expect([journey.pick('mail'), journey.pick('print')]).toEqual(['127.0.0.1:1', '127.0.0.1:3']);
+    journey.follow('mail', '127.0.0.1:1', '');
+    journey.follow('mail', '127.0.0.1:2', '');
+    // All were asked: again from the beginning.
+    expect(journey.pick('mail')).toBe('127.0.0.1:3');
+    journey.follow('mail', '127.0.0.1:3', '');
+    expect(journey.pick('mail')).toBe('127.0.0.1:1');
+  });
+
+  it('goes to the owner that is named, of what names no group without telling others', () => {
+    const noted: string[] = [];
+    const journey = new Journey({ ...router, noteOwner: (group, address) => noted.push(`${group} ${address}`) }, systemClock, 1_000);
+    expect(journey.follow('', '127.0.0.1:3', '127.0.0.1:2')).toBe(true);
+    expect(journey.pick('')).toBe('127.0.0.1:2');
+    expect(journey.follow('mail', '127.0.0.1:3', '127.0.0.1:1')).toBe(true);
+    expect(journey.pick('mail')).toBe('127.0.0.1:1');
+    expect(noted).toEqual(['mail 127.0.0.1:1']);
+  });
+
+  it('does not go back to whom it came from', () => {
+    const journey = new Journey(router, systemClock, 1_000);
+    expect(journey.follow('mail', '127.0.0.1:3', '127.0.0.1:3')).toBe(false);
+    expect(journey.pick('mail')).toBe('127.0.0.1:1');
+  });
 });

@@ -31,12 +31,19 @@ export function toCallError(error: unknown, address: string): LtsError {
   return fromGrpcError(error);
 }
 
-/** One request on its way to the owner: which addresses failed, how often it paused, when it must end. */
+/**
+ * One request, or one batch for many groups, on its way to the owners: which addresses failed, which do not own which
+ * group, how often it paused, when it must end.
+ */
 export class Journey {
   readonly #router: Router;
   readonly #clock: Clock;
   readonly #until: number;
   readonly #failed = new Set<string>();
+  /** By group: who does not own it and knows nobody who does. */
+  readonly #refused = new Map<string, Set<string>>();
+  /** By group: whom a tracker named as its owner. */
+  readonly #told = new Map<string, string>();
   #pauses = 0;
   #hops = 0;
 
@@ -62,10 +69,14 @@ export class Journey {
    * only owners know workers and queues.
    */
   pick(nodeGroup: string): string | undefined {
-    const owner = this.#router.ownerOf(nodeGroup);
-    if (owner !== undefined && !this.#failed.has(owner)) return owner;
+    const refused = this.#refused.get(nodeGroup);
+    const mayTry = (address: string): boolean => !this.#failed.has(address) && refused?.has(address) !== true;
+    const owner = this.#told.get(nodeGroup) ?? this.#router.ownerOf(nodeGroup);
+    if (owner !== undefined && mayTry(owner)) return owner;
     const { trackers } = this.#router;
-    return trackers.find((address) => !this.#failed.has(address)) ?? owner ?? trackers[0];
+    const other = trackers.find(mayTry);
+    if (other === undefined) refused?.clear();
+    return other ?? owner ?? trackers[0];
   }
 
   /** The address did not take it, for this reason; others are tried first, where that can help. */
@@ -75,11 +86,19 @@ export class Journey {
     this.#router.noteUnreachable(address);
   }
 
-  /** NOT_OWNER named the owner. Gives whether it is worth to go there at once. */
-  follow(nodeGroup: string, owner: string): boolean {
-    if (owner === '') return false;
-    this.#router.noteOwner(nodeGroup, owner);
-    return !this.#failed.has(owner) && this.#hops < 4;
+  /** The address does not own the group. Gives whether it named an owner to which it is worth to go at once. */
+  follow(nodeGroup: string, address: string, owner: string): boolean {
+    this.#told.delete(nodeGroup);
+    if (owner !== '' && owner !== address) {
+      this.#told.set(nodeGroup, owner);
+      // What names no group goes to whom it concerns this time.
+      if (nodeGroup !== '') this.#router.noteOwner(nodeGroup, owner);
+      if (!this.#failed.has(owner)) return this.#hops < 4;
+    }
+    const refused = this.#refused.get(nodeGroup);
+    if (refused === undefined) this.#refused.set(nodeGroup, new Set([address]));
+    else refused.add(address);
+    return false;
   }
 
   /** Before the next round. `progress`: it goes to an address that was not tried. False when time is up. */

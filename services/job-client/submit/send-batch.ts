@@ -91,10 +91,10 @@ function submitJobs(parts: CallParts, address: string, jobs: PendingJob[], limit
 
 async function onCallError(parts: CallParts, journey: Journey, address: string, jobs: PendingJob[], error: LtsError): Promise<Left> {
   if (isPassing(error.reason)) {
+    if (error.reason !== 'NOT_OWNER') journey.failed(address, error.reason);
     const groups = error.reason === 'NOT_OWNER' ? new Set(jobs.map((job) => job.nodeGroup)) : new Set<string>();
-    const progress = groups.size > 0 && [...groups].every((nodeGroup) => journey.follow(nodeGroup, error.owner ?? ''));
-    if (!progress) journey.failed(address, error.reason);
-    return { jobs, progress, why: error };
+    const followed = [...groups].map((nodeGroup) => journey.follow(nodeGroup, address, error.owner ?? ''));
+    return { jobs, progress: followed.length > 0 && followed.every(Boolean), why: error };
   }
   // The call is refused because of one of its jobs: only that one gets the error.
   if (jobs.length > 1 && mayBeOneJob.has(reasons[error.reason].code)) {
@@ -111,6 +111,8 @@ async function onCallError(parts: CallParts, journey: Journey, address: string, 
 
 function onAnswer(journey: Journey, address: string, jobs: PendingJob[], response: SubmitJobsResponse__Output): Left {
   const left: Left = { jobs: [], progress: true };
+  const followed = new Map<string, boolean>();
+  let failed: Reason | undefined;
   response.results.forEach((result, at) => {
     const job = jobs[at];
     if (job === undefined) return;
@@ -121,12 +123,16 @@ function onAnswer(journey: Journey, address: string, jobs: PendingJob[], respons
       return;
     }
     left.jobs.push(job);
-    const follow = result.outcome === 'SUBMIT_OUTCOME_NOT_OWNER' && result.owner !== address && journey.follow(job.nodeGroup, result.owner);
-    if (follow) return;
+    if (result.outcome === 'SUBMIT_OUTCOME_NOT_OWNER') {
+      const progress = followed.get(job.nodeGroup) ?? journey.follow(job.nodeGroup, address, result.owner);
+      followed.set(job.nodeGroup, progress);
+      if (progress) return;
+    }
+    else failed = result.reason as Reason;
     left.progress = false;
     const message = result.message === '' ? `${address} does not own group ${job.nodeGroup} and knows no owner` : result.message;
     left.why = new LtsError(result.reason in reasons ? (result.reason as Reason) : 'NOT_OWNER', message);
   });
-  if (left.why !== undefined) journey.failed(address, left.why.reason);
+  if (failed !== undefined) journey.failed(address, failed);
   return left;
 }

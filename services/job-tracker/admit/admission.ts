@@ -69,10 +69,8 @@ export class Admission {
   /** One result per job, in their order. Throws only what concerns the whole batch. */
   submit(jobs: readonly Buffer[], fromFailStore: boolean): Promise<SubmitResult[]> {
     if (jobs.length === 0 || jobs.length > batchJobs) throw new LtsError('INVALID_ARGUMENT', `jobs has ${jobs.length} entries; send 1 to ${batchJobs}`);
-    this.#ownership.requireAccepting();
-    this.#disk.requireRoom();
-    const { depth, bytes } = this.#pipeline;
-    if (depth > deepestPipeline || bytes > mostPipelineBytes) throw new LtsError('TOO_MANY_CALLS', `${depth} changes with ${bytes} bytes wait for the store; back off and send the same ids again`);
+    // Without partitions each job is answered with its own owner.
+    if (this.#ownership.serving) this.#requireRoom();
     return new Promise((resolve) => {
       const results: SubmitResult[] = Array.from({ length: jobs.length });
       let left = jobs.length;
@@ -82,6 +80,12 @@ export class Admission {
       };
       jobs.forEach((bytes, index) => this.#admit(bytes, fromFailStore, (result) => settle(index, result)));
     });
+  }
+
+  #requireRoom(): void {
+    this.#disk.requireRoom();
+    const { depth, bytes } = this.#pipeline;
+    if (depth > deepestPipeline || bytes > mostPipelineBytes) throw new LtsError('TOO_MANY_CALLS', `${depth} changes with ${bytes} bytes wait for the store; back off and send the same ids again`);
   }
 
   #admit(bytes: Buffer, fromFailStore: boolean, settle: (result: SubmitResult) => void): void {

@@ -25,9 +25,11 @@ export const mostCounted = 10_000;
 export function explain({ instance, workers, limit, before, now }: ExplainInput): WaitCause[] {
   if (instance.state === 'WAITING') return [whyWaiting(instance, now)];
   if (instance.state !== 'READY') return [];
-  const online = [...workers.all].filter((worker) => worker.confirmed);
+  const connected = [...workers.all].filter((worker) => worker.confirmed);
+  const online = connected.filter((worker) => worker.available);
   const causes: WaitCause[] = [];
-  if (online.length === 0) causes.push({ reason: 'WAIT_REASON_NO_WORKER', message: `no worker of group ${instance.nodeGroup} is connected; start one with --group ${instance.nodeGroup}` });
+  if (connected.length > 0 && online.length === 0) causes.push(allDrained(instance.nodeGroup, connected));
+  else if (online.length === 0) causes.push({ reason: 'WAIT_REASON_NO_WORKER', message: `no worker of group ${instance.nodeGroup} is connected; start one with --group ${instance.nodeGroup}` });
   else if (!workers.canRun(instance.type)) {
     causes.push({ reason: 'WAIT_REASON_NO_RUNNER', message: `${online.length === 1 ? 'the connected worker has no' : `none of the ${online.length} connected workers has a`} runner for type ${instance.type}, only: ${typesOf(online)}` });
   } else if (workers.peek(instance.type) === undefined) {
@@ -46,6 +48,12 @@ function whyWaiting(instance: InstanceRow, now: number): WaitCause {
     return { reason: 'WAIT_REASON_RETRY_BACKOFF', message: `retry ${instance.retryTimes} is due in ${inMs} ms`, until: instance.dueAt };
   }
   return { reason: 'WAIT_REASON_NOT_DUE', message: `its time comes in ${inMs} ms`, until: instance.dueAt };
+}
+
+function allDrained(nodeGroup: string, workers: { identity: { nodeId: string } }[]): WaitCause {
+  const ids = [...new Set(workers.map(({ identity }) => identity.nodeId))];
+  const named = `${ids.slice(0, 20).join(', ')}${ids.length > 20 ? ' …' : ''}`;
+  return { reason: 'WAIT_REASON_WORKERS_DRAINED', message: `all connected workers of group ${nodeGroup} are drained: ${named}; undrain one with lts node undrain, or start another` };
 }
 
 function typesOf(workers: { types: ReadonlySet<string> }[]): string {
@@ -76,9 +84,9 @@ export function explainStore({ state, message }: Pick<StoreHealth, 'state' | 'me
   return state === 'AWAY' || state === 'FAILED' ? { reason: 'WAIT_REASON_STORE_AWAY', message } : undefined;
 }
 
-/** Why this tracker runs nothing at all. */
-export function explainTracker(ownership: Pick<Ownership, 'trouble' | 'notOwner'>): WaitCause {
-  const error = ownership.notOwner('');
+/** Why this tracker runs nothing of the group; "": nothing at all. */
+export function explainTracker(ownership: Pick<Ownership, 'trouble' | 'notOwner'>, nodeGroup: string): WaitCause {
+  const error = ownership.notOwner(nodeGroup);
   if (ownership.trouble?.reason === 'STORE_LOCKED') return { reason: 'WAIT_REASON_STORE_LOCKED', message: ownership.trouble.message };
   return { reason: error.reason === 'LOADING' ? 'WAIT_REASON_LOADING' : 'WAIT_REASON_NOT_OWNER', message: error.message };
 }

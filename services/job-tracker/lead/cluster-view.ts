@@ -38,6 +38,13 @@ export class ClusterView {
     return this.#assignment?.trackers.find((tracker) => tracker.nodeId === nodeId)?.address ?? '';
   }
 
+  /** host:port of the trackers other than this one that own something. */
+  ownersBeside(nodeId: string): string[] {
+    const { trackers = [], owners = [] } = this.#assignment ?? {};
+    const owning = new Set(owners);
+    return trackers.filter((tracker) => tracker.nodeId !== nodeId && owning.has(tracker.nodeId)).map(({ address }) => address);
+  }
+
   get map(): ClusterMap {
     const { leader, trackers = [], owners = [] } = this.#assignment ?? {};
     return {

@@ -1,6 +1,7 @@
 import type { UntypedHandleCall } from '@grpc/grpc-js';
 import { LtsError } from '../../../shared/errors/lts-error.js';
 import { quoted } from '../../../shared/errors/quoted.js';
+import type { DrainNodeRequest__Output } from '../../../shared/grpc/generated/lts/v1/DrainNodeRequest.js';
 import type { GetClusterResponse } from '../../../shared/grpc/generated/lts/v1/GetClusterResponse.js';
 import type { GetInstanceRequest__Output } from '../../../shared/grpc/generated/lts/v1/GetInstanceRequest.js';
 import type { ListAttemptsRequest__Output } from '../../../shared/grpc/generated/lts/v1/ListAttemptsRequest.js';
@@ -10,6 +11,7 @@ import type { ListLogsRequest__Output } from '../../../shared/grpc/generated/lts
 import type { ListQueuesRequest__Output } from '../../../shared/grpc/generated/lts/v1/ListQueuesRequest.js';
 import type { ResendFeedbackRequest__Output } from '../../../shared/grpc/generated/lts/v1/ResendFeedbackRequest.js';
 import type { SetGroupLimitsRequest__Output } from '../../../shared/grpc/generated/lts/v1/SetGroupLimitsRequest.js';
+import type { UndrainNodeRequest__Output } from '../../../shared/grpc/generated/lts/v1/UndrainNodeRequest.js';
 import type { Handlers } from '../../../shared/grpc/handlers.js';
 import { isId } from '../../../shared/ids.js';
 import { groupForm, taskIdForm } from '../../../shared/job/check-job.js';
@@ -18,6 +20,7 @@ import type { LimitSetting } from '../dispatch/limit-setting.js';
 import type { WorkerDirectory } from '../dispatch/worker-directory.js';
 import { explainInstance, explainStore, explainTracker } from '../explain/explain.js';
 import type { FeedbackDelivery } from '../feedback/feedback-delivery.js';
+import type { NodeDrain } from '../lead/node-drain.js';
 import type { Ownership } from '../lead/ownership.js';
 import { type InstanceState, states } from '../queue/instance-state.js';
 import type { OwnedGroups } from '../queue/owned-groups.js';
@@ -37,6 +40,9 @@ export interface AdminParts {
   delivery: FeedbackDelivery;
   limits: LimitSetting;
   ownership: Ownership;
+  drain: NodeDrain;
+  /** host:port of the other trackers that own partitions: what they alone know is not shown here. */
+  missing(): string[];
   clusterStatus(): Promise<GetClusterResponse>;
   trackers(): TrackerFacts[];
   clock: Clock;
@@ -44,13 +50,21 @@ export interface AdminParts {
 
 type Target = Pick<GetInstanceRequest__Output, 'instance_id' | 'task_id' | 'node_group'>;
 
-/** AdminService: status for people. Reads only, apart from ResendFeedback and SetGroupLimits. */
+/**
+ * AdminService: status for people. Reads only, apart from ResendFeedback, SetGroupLimits and the drains. What only the
+ * owner of an instance knows is answered by it alone (NOT_OWNER names it); the store's rows by any owner.
+ */
 export function adminService(handlers: Handlers, parts: AdminParts): Record<string, UntypedHandleCall> {
-  const { store, groups, directory, delivery, limits, ownership, clock } = parts;
+  const { store, groups, directory, delivery, limits, ownership, drain, clock } = parts;
   const find = (target: Target): Promise<InstanceRow> => findInstance(store, ownership, target);
   const unary = <Req, Res>(handle: (request: Req) => Promise<Res>): UntypedHandleCall => handlers.unary<Req, Res>(handle) as UntypedHandleCall;
   return {
-    GetInstance: unary(async (request: Target) => ({ instance: toInstance(await find(request), groups) })),
+    GetInstance: unary(async (request: Target) => {
+      const row = await find(request);
+      // Its owner knows how far it is.
+      if (row.state === 'EXECUTING' || row.state === 'CANCELLING') requireNoOtherOwner(parts, row.nodeGroup);
+      return { instance: toInstance(row, groups) };
+    }),
     ListInstances: unary(async (request: ListInstancesRequest__Output) => {
       ownership.requireAccepting();
       const page = await store.listInstances({
@@ -80,15 +94,19 @@ export function adminService(handlers: Handlers, parts: AdminParts): Record<stri
       const feedback = await store.countFeedback();
       const names = new Set([...groups.groups.keys(), ...feedback.map((row) => row.submitNodeGroup), ...[...directory.all()].map((worker) => worker.group)]);
       const wanted = [...names].filter((name) => node_group === '' || name === node_group).sort();
-      return { queues: wanted.map((name) => toQueue(name, groups, directory, feedback.find((row) => row.submitNodeGroup === name))) };
+      return { queues: wanted.map((name) => toQueue(name, groups, directory, feedback.find((row) => row.submitNodeGroup === name))), missing: parts.missing() };
     }),
     SetGroupLimits: unary(async (request: SetGroupLimitsRequest__Output) => ({ limits: toLimits(await limits.set(request.node_group, toLimitChange(request))) ?? {} })),
-    ListNodes: unary(async () => ({ nodes: listNodes(parts.trackers(), directory, delivery, clock) })),
+    ListNodes: unary(async () => ({ nodes: listNodes(parts.trackers(), directory, delivery, clock), missing: parts.missing() })),
+    DrainNode: unary(async ({ node_id }: DrainNodeRequest__Output) => ({ changed: await drain.drain(node_id) })),
+    UndrainNode: unary(async ({ node_id }: UndrainNodeRequest__Output) => ({ changed: await drain.undrain(node_id) })),
     GetCluster: unary(() => parts.clusterStatus()),
     ExplainInstance: unary(async (request: Target) => {
-      const cause = explainStore(await store.health()) ?? (ownership.serving ? undefined : explainTracker(ownership));
+      const cause = explainStore(await store.health()) ?? (ownership.serving ? undefined : explainTracker(ownership, ''));
       if (cause !== undefined) return { instance_id: request.instance_id, state: 'INSTANCE_STATE_UNSPECIFIED' as const, causes: [cause] };
       const row = await find(request);
+      requireNoOtherOwner(parts, row.nodeGroup);
+      if (!groups.isOpen(groups.partitionOf(row.nodeGroup))) return { instance_id: row.id, state: `INSTANCE_STATE_${row.state}` as const, causes: [explainTracker(ownership, row.nodeGroup)] };
       return explainInstance(store, row, directory.ofGroup(row.nodeGroup), groups.groups.get(row.nodeGroup), clock);
     }),
     ListFeedback: unary(async (request: ListFeedbackRequest__Output) => {
@@ -107,6 +125,13 @@ export function adminService(handlers: Handlers, parts: AdminParts): Record<stri
       return { resent };
     }),
   };
+}
+
+/** Throws NOT_OWNER when the group is another tracker's, so that the caller goes there. */
+function requireNoOtherOwner({ groups, ownership }: AdminParts, nodeGroup: string): void {
+  if (groups.isOpen(groups.partitionOf(nodeGroup))) return;
+  const error = ownership.notOwner(nodeGroup);
+  if (error.owner !== undefined && error.owner !== '') throw error;
 }
 
 async function findInstance(store: QueueStore, ownership: Ownership, { instance_id, task_id, node_group }: Target): Promise<InstanceRow> {

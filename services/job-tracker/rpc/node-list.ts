@@ -8,12 +8,12 @@ import type { FeedbackDelivery } from '../feedback/feedback-delivery.js';
 const blockedFromMs = 1_000;
 
 /** What a tracker knows of another; of itself it knows more. */
-export type TrackerFacts = { nodeId: string; incarnation: string; address: string } & Pick<Node, 'since' | 'version' | 'pid' | 'host' | 'clock_offset'>;
+export type TrackerFacts = { nodeId: string; incarnation: string; address: string; drained: boolean; leaving: boolean } & Pick<Node, 'since' | 'version' | 'pid' | 'host' | 'clock_offset'>;
 
 /** Trackers, workers and receivers that this tracker knows. */
 export function listNodes(trackers: readonly TrackerFacts[], directory: WorkerDirectory, delivery: FeedbackDelivery, clock: Clock): Node[] {
   return [
-    ...trackers.map(({ nodeId, ...facts }): Node => ({ kind: 'NODE_KIND_JOB_TRACKER', node_id: nodeId, state: 'NODE_STATE_ONLINE', ...facts })),
+    ...trackers.map(({ nodeId, drained, leaving, ...facts }): Node => ({ kind: 'NODE_KIND_JOB_TRACKER', node_id: nodeId, state: trackerState(drained, leaving), ...facts })),
     ...[...directory.all()].map((worker) => toNode(worker, clock)),
     ...delivery.receivers().map(
       (receiver): Node => ({
@@ -48,7 +48,13 @@ function toNode(worker: Worker, clock: Clock): Node {
   };
 }
 
+function trackerState(drained: boolean, leaving: boolean): NonNullable<Node['state']> {
+  if (leaving) return 'NODE_STATE_DRAINING';
+  return drained ? 'NODE_STATE_DRAINED' : 'NODE_STATE_ONLINE';
+}
+
 function stateOf(worker: Worker): NonNullable<Node['state']> {
   if (worker.session === undefined) return 'NODE_STATE_LOST';
+  if (worker.drained) return 'NODE_STATE_DRAINED';
   return worker.session.blockedMs >= blockedFromMs ? 'NODE_STATE_BLOCKED' : 'NODE_STATE_ONLINE';
 }

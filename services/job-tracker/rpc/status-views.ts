@@ -69,7 +69,7 @@ export function toQueue(name: string, groups: OwnedGroups, directory: WorkerDire
     executing: group?.executing ?? 0,
     oldest_ready_at: group?.ready.first()?.dueAt ?? 0,
     workers: workers.length,
-    free_slots: workers.reduce((sum, worker) => sum + Math.max(worker.info.workThreads - worker.executions.size, 0), 0),
+    free_slots: workers.filter((worker) => !worker.drained).reduce((sum, worker) => sum + Math.max(worker.info.workThreads - worker.executions.size, 0), 0),
     feedback: feedback?.owed ?? 0,
     feedback_dead: feedback?.dead ?? 0,
     ...(limits === undefined ? {} : { limits }),

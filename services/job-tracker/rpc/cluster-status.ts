@@ -1,0 +1,49 @@
+import type { GetClusterResponse } from '../../../shared/grpc/generated/lts/v1/GetClusterResponse.js';
+import { isGood, type RegistryState } from '../../../shared/registry/registry.js';
+import type { ClusterView } from '../lead/cluster-view.js';
+import type { DrainedNodes } from '../lead/drained-nodes.js';
+import type { NodeDrain } from '../lead/node-drain.js';
+import type { Ownership } from '../lead/ownership.js';
+import type { OwnedGroups } from '../queue/owned-groups.js';
+import type { QueueStore, StoredOwner } from '../queue/queue-store.js';
+
+/** What the picture of the cluster is drawn from. */
+export interface ClusterFacts {
+  cluster: string;
+  nodeId: string;
+  view: ClusterView;
+  groups: OwnedGroups;
+  ownership: Ownership;
+  drained: DrainedNodes;
+  drain: NodeDrain;
+  registry: RegistryState;
+  store: QueueStore;
+}
+
+/** Map, ownership, store and registry as they are now. */
+export async function clusterStatus({ cluster, nodeId, view, groups, ownership, drained, drain, registry, store }: ClusterFacts): Promise<GetClusterResponse> {
+  const [health, holders] = await Promise.all([store.health(), holdersOf(store)]);
+  const { trouble } = ownership;
+  const storeState = trouble?.reason === 'STORE_LOCKED' ? 'LOCKED' : health.state;
+  return {
+    cluster,
+    map: view.map,
+    node_id: nodeId,
+    owned: [...groups.partitions.values()].map(({ partition, epoch }) => ({ partition, epoch })),
+    registry,
+    store: storeState,
+    store_message: trouble?.message ?? health.message,
+    store_id: ownership.storeId,
+    degraded: !isGood(registry) || trouble !== undefined || (health.state !== 'OK' && health.state !== 'CLOSED') || health.warnings.length > 0,
+    store_warnings: health.warnings,
+    store_clock_offset_ms: health.clockOffsetMs,
+    holders: holders.map((each) => ({ partition: each.partition, epoch: each.epoch, node_id: each.nodeId })),
+    drained: drained.byHand.map((node) => ({ node_id: node.nodeId, since: node.since })),
+    drain_ignored: drain.ignored,
+  };
+}
+
+/** Nobody is known to hold anything while the store does not answer; its health tells why. */
+function holdersOf(store: QueueStore): Promise<StoredOwner[]> {
+  return store.owners().catch(() => []);
+}
