@@ -29,6 +29,12 @@ const parts = [
     pkg: 'protobuf-compiler-grpc',
     services: [],
   },
+  {
+    what: 'a wall clock for a process of its own (faketime)',
+    present: () => ['x86_64', 'aarch64'].some((cpu) => existsSync(`/usr/lib/${cpu}-linux-gnu/faketime/libfaketimeMT.so.1`)),
+    pkg: 'faketime',
+    services: [],
+  },
 ];
 
 const policyFile = '/usr/sbin/policy-rc.d';

@@ -25,6 +25,8 @@ export interface ClusterOptions {
   proxies?: boolean;
   /** More arguments of each tracker. */
   trackerArgs?: readonly string[];
+  /** More environment of each tracker, such as a wall clock of its own. */
+  trackerEnv?: (name: string) => Record<string, string>;
 }
 
 /** Session time of the trackers in ZooKeeper, in milliseconds. */
@@ -38,12 +40,14 @@ export class Tracker {
   readonly address: string;
   readonly admin: Admin;
   readonly #args: readonly string[];
+  readonly #env: Record<string, string>;
   #process: ServiceProcess | undefined;
 
-  constructor(name: string, address: string, args: readonly string[]) {
+  constructor(name: string, address: string, args: readonly string[], env: Record<string, string>) {
     this.name = name;
     this.address = address;
     this.admin = new Admin(address);
+    this.#env = env;
     this.#args = ['job-tracker', '--node-id', name, '--listen', address, ...args];
   }
 
@@ -58,7 +62,7 @@ export class Tracker {
 
   /** Starts its process; resolves when it serves. */
   async start(): Promise<void> {
-    this.#process = new ServiceProcess(this.#args);
+    this.#process = new ServiceProcess(this.#args, this.#env);
     await this.#process.address();
   }
 
@@ -108,7 +112,7 @@ export class Cluster {
     try {
       for (const name of ['a', 'b', 'c'].slice(0, trackers)) {
         const registry = await cluster.#registryArgs(name, options.proxies ?? false);
-        const tracker = new Tracker(name, `127.0.0.1:${await freePort()}`, [...args, ...registry]);
+        const tracker = new Tracker(name, `127.0.0.1:${await freePort()}`, [...args, ...registry], options.trackerEnv?.(name) ?? {});
         cluster.trackers.push(tracker);
         await tracker.start();
         if (name === 'a') await tracker.owns();
@@ -158,12 +162,12 @@ export class Cluster {
   }
 
   /** Starts a worker; resolves when it has begun to work. The same name is the same node with the same FailStore. */
-  async startWorker(name: string, { workThreads = 4 }: { workThreads?: number } = {}): Promise<ServiceProcess> {
+  async startWorker(name: string, { workThreads = 4, env = {} }: { workThreads?: number; env?: Record<string, string> } = {}): Promise<ServiceProcess> {
     const runners = join(packageRoot, 'dist/test/cluster/witness-runners.js');
     const process = new ServiceProcess([
       ...['task-tracker', '--group', group, '--runners', runners, '--node-id', name, '--data-dir', join(this.folder, 'workers')],
       ...['--work-threads', `${workThreads}`, '--trackers', this.addresses.join(','), '--grace', '5s'],
-    ]);
+    ], env);
     this.workers.push(process);
     record(this.history, 'workers', { kind: 'worker', pid: process.pid, workThreads });
     await process.says('works as');

@@ -13,13 +13,13 @@ export class WallClock {
     this.set(offsetMs);
   }
 
-  /** It is so far ahead of the true time within 100 ms. */
+  /** It is so far ahead of the true time within a second. */
   set(offsetMs: number): void {
     writeFileSync(this.#file, `${offsetMs < 0 ? '' : '+'}${offsetMs / 1_000}`);
   }
 
   /** The environment of processes that have this clock. */
   get env(): Record<string, string> {
-    return { LD_PRELOAD: library ?? '', FAKETIME_TIMESTAMP_FILE: this.#file, FAKETIME_CACHE_DURATION: '0.1', FAKETIME_DONT_FAKE_MONOTONIC: '1' };
+    return { LD_PRELOAD: library ?? '', FAKETIME_TIMESTAMP_FILE: this.#file, FAKETIME_CACHE_DURATION: '1', FAKETIME_DONT_FAKE_MONOTONIC: '1' };
   }
 }
