@@ -34,6 +34,16 @@ export function cancelling(bench: () => StoreBench): void {
     expect(await open.stateOf(job.id)).toBe('CANCELLED');
   });
 
+  it('lets what is being cancelled not run again, also when both come in one commit', async () => {
+    const open = await opened();
+    const job = admit();
+    const seq = await open.running(job);
+    expect(await open.commit([cancel({ id: job.id }), retry(seq, t0)])).toMatchObject([{ cancelling: [{ seq }] }, { kind: 'finish', applied: false }]);
+    expect(await open.stateOf(job.id)).toBe('CANCELLING');
+    expect(await open.one(finish(seq, { next: { state: 'CANCELLED' } }))).toEqual({ kind: 'finish', applied: true });
+    expect((await open.store.listAttempts(job.id)).map((row) => row.attempt)).toEqual([1]);
+  });
+
   it('ends what waits for its retry, with what is behind it', async () => {
     const open = await opened();
     const job = admit({ needFeedback: true, submitNodeGroup: 'clients' });

@@ -180,6 +180,7 @@ export class QueueModel {
   #finish(instance: Instance, t: Finish): object {
     if (!this.#runs(instance, t.attempt)) return { applied: false };
     if ('dueAt' in t.next) {
+      if (instance.state === 'CANCELLING') return { applied: false };
       Object.assign(instance, t.next);
       return { applied: true, ...this.#enqueue(instance, t.at) };
     }

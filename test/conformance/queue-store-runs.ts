@@ -137,15 +137,6 @@ export function runs(bench: () => StoreBench): void {
     expect(await open.one(start(seq, { attempt: 2 }))).toMatchObject({ started: true });
   });
 
-  it('stores a retry of a cancelling instance as it is told', async () => {
-    const open = await opened();
-    const job = admit();
-    const seq = await open.running(job);
-    await open.one(cancel({ id: job.id }));
-    expect(await open.one(retry(seq, t0 + 100))).toMatchObject({ applied: true, waitingUntil: t0 + 100 });
-    expect(await open.stateOf(job.id)).toBe('WAITING');
-  });
-
   it.each([
     ['ready', t0],
     ['waiting', t0 + 100],

@@ -55,6 +55,8 @@ export class AttemptSettlement {
         return settled(false, error);
       }
       const finished = outcome as FinishOutcome;
+      // A cancel was stored between the decision and its commit: it does not run again.
+      if (!finished.applied && !('state' in next) && execution.cancelling) return this.finish(execution, end, hints, settled);
       if (finished.applied) this.#followUp(execution, next, finished);
       settled(finished.applied);
     });

@@ -215,7 +215,10 @@ export interface Finish {
   seq: number;
   attempt: number;
   end: AttemptEnd;
-  /** Ends the instance (an outcome LOST counts as one more loss), or makes it wait again (due now or earlier: ready at once). */
+  /**
+   * Ends the instance (an outcome LOST counts as one more loss), or makes it wait again (due now or earlier: ready at
+   * once); what is being cancelled does not wait again: then nothing is applied.
+   */
   next: { state: FinalState } | { dueAt: number; retryTimes: number; lostTimes: number };
   at: number;
 }
@@ -299,7 +302,7 @@ export interface StartOutcome {
 
 export interface FinishOutcome {
   kind: 'finish';
-  /** False: the attempt is not the current one. */
+  /** False: the attempt is not the current one, or is being cancelled and was to run again. */
   applied: boolean;
   /** What the end or the retry made ready: the instance itself, or the next one of the same task. */
   ready?: NewlyReady | undefined;

@@ -76,7 +76,7 @@ export function prepareWriterSql(db: Database): WriterSql {
 
     endAttempt: run(
       `INSERT INTO attempt (seq, attempt, fence, worker_id, assigned_at, started_at, ended_at, outcome, message, truncated)
-       SELECT seq, attempt, fence, worker_id, assigned_at, ?, ?, ?, ?, ? FROM executing WHERE seq = ? AND attempt = ?`,
+       SELECT seq, attempt, fence, worker_id, assigned_at, ?, ?, ?, ?, ? FROM executing WHERE seq = ? AND attempt = ? AND cancelling = 0`,
     ),
     endRun: run(
       `INSERT INTO ended (seq, state, ended_at, attempts, retry_times, lost_times, message, owed, fence, worker_id, assigned_at, started_at, outcome, truncated)
