@@ -14,6 +14,7 @@ const parts = [
   { what: 'ZooKeeper (/usr/share/java/zookeeper.jar)', present: () => existsSync('/usr/share/java/zookeeper.jar'), pkg: 'zookeeper', services: [] },
   { what: 'PostgreSQL (/usr/lib/postgresql/*/bin/initdb)', present: () => anyServer('/usr/lib/postgresql'), pkg: 'postgresql', services: ['postgresql'] },
   { what: 'Redis (redis-server)', present: () => onPath('redis-server'), pkg: 'redis-server', services: ['redis-server'] },
+  { what: 'a library that sets the clock of one process (faketime)', present: () => onPath('faketime'), pkg: 'faketime', services: [] },
   { what: 'gRPC for /usr/bin/python3', present: () => existsSync('/usr/lib/python3/dist-packages/grpc'), pkg: 'python3-grpcio', services: [] },
   {
     what: 'protobuf for /usr/bin/python3',

@@ -19,6 +19,9 @@ class Facts {
   readonly results: Of<'result'>[];
   readonly elections: Of<'election'>[];
   readonly recoveries: Of<'recovered'>[];
+  readonly cancels: Of<'cancelled'>[];
+  readonly owners: Of<'owners'>[];
+  readonly resources: Of<'resources'>[];
 
   constructor(events: readonly Event[]) {
     const of = <K extends Event['kind']>(kind: K): Of<K>[] => events.filter((event): event is Of<K> => event.kind === kind);
@@ -29,6 +32,9 @@ class Facts {
     this.results = of('result');
     this.elections = of('election');
     this.recoveries = of('recovered');
+    this.cancels = of('cancelled');
+    this.owners = of('owners');
+    this.resources = of('resources');
   }
 }
 
@@ -51,16 +57,22 @@ const epochsGrow: Check = ({ stored, runs }) => {
       if (before !== undefined && fence <= before.fence) broken.push(`${id}: attempt ${attempt} has token ${fence}, attempt ${before.attempt} had ${before.fence}`);
     }
   }
-  const highest = new Map<number, number>();
+  const highest = new Map<string, number>();
   for (const run of runs) {
     if (run.kind !== 'start') continue;
-    const seen = highest.get(run.pid) ?? 0;
+    const seen = highest.get(workerOf(run)) ?? 0;
     const epoch = epochOf(run.fence);
-    if (epoch < seen) broken.push(`worker ${run.pid} started ${run.id} of epoch ${epoch} after one of epoch ${seen}`);
-    highest.set(run.pid, Math.max(seen, epoch));
+    if (epoch < seen) broken.push(`worker ${workerOf(run)} started ${run.id} of epoch ${epoch} after one of epoch ${seen}`);
+    highest.set(workerOf(run), Math.max(seen, epoch));
   }
   return broken;
 };
+
+/** 4: in the order of the store, once an owner has committed in a partition, no earlier one does. */
+const ownersTakeTurns: Check = ({ owners }) =>
+  owners.flatMap(({ partition, epochs }) =>
+    epochs.flatMap((epoch, i) => (i > 0 && epoch <= (epochs[i - 1] ?? 0) ? [`partition ${partition}: epoch ${epoch} committed after epoch ${epochs[i - 1]}`] : [])),
+  );
 
 /** 5: what succeeded has a completed run; what was neither cancelled nor lost has begun. */
 const atLeastOnce: Check = ({ acked, stored, runs }) => {
@@ -89,16 +101,27 @@ const oneResult: Check = ({ stored, results, runs }) => {
   return broken;
 };
 
+/** 10: after the ack of a cancel there is no new attempt; it ends as CANCELLED unless its result came first. */
+const cancelsHold: Check = ({ cancels, stored }) =>
+  cancels.flatMap(({ id, done, attempts }) => {
+    const { state = '', attempts: made = [] } = stored.get(id) ?? {};
+    const last = Math.max(0, ...made.map(({ attempt }) => attempt));
+    if (last > attempts) return [`${id} got attempt ${last} after its cancel was acked at attempt ${attempts}`];
+    if (done && state !== 'CANCELLED') return [`${id} was said to be CANCELLED and is ${state}`];
+    return finalStates.has(state) && state !== 'LOST' ? [] : [`${id} was to be cancelled and is ${state}`];
+  });
+
 /** 13: no worker runs more than its slots at any time. */
 const slotsKept: Check = ({ workers, runs }) => {
-  const limits = new Map(workers.map(({ pid, workThreads }) => [pid, workThreads]));
-  const now = new Map<number, number>();
+  const limits = new Map(workers.map((worker) => [workerOf(worker), worker.workThreads]));
+  const now = new Map<string, number>();
   const broken: string[] = [];
-  for (const { kind, pid } of runs) {
-    const running = (now.get(pid) ?? 0) + (kind === 'start' ? 1 : -1);
-    now.set(pid, running);
-    const limit = limits.get(pid);
-    if (limit !== undefined && running > limit) broken.push(`worker ${pid} ran ${running} tasks with ${limit} slots`);
+  for (const run of runs) {
+    const worker = workerOf(run);
+    const running = (now.get(worker) ?? 0) + (run.kind === 'start' ? 1 : -1);
+    now.set(worker, running);
+    const limit = limits.get(worker);
+    if (limit !== undefined && running > limit) broken.push(`worker ${worker} ran ${running} tasks with ${limit} slots`);
   }
   return broken;
 };
@@ -112,6 +135,13 @@ const resultsDelivered: Check = ({ acked, stored, results }) => {
   });
 };
 
+/** 16: memory and open files of every process are bounded. */
+const resourcesBounded: Check = ({ resources }) =>
+  resources.flatMap(({ process: name, rssMb, rssLimitMb, files, filesLimit }) => [
+    ...(rssMb > rssLimitMb ? [`${name} has ${Math.round(rssMb)} MB in memory, ${Math.round(rssLimitMb)} are allowed`] : []),
+    ...(files > filesLimit ? [`${name} has ${files} files open, ${filesLimit} are allowed`] : []),
+  ]);
+
 /** 17: as many election nodes as live trackers. */
 const electionClean: Check = ({ elections }) =>
   elections.flatMap(({ nodes, trackers }) => (nodes === trackers ? [] : [`${nodes} election nodes for ${trackers} live trackers`]));
@@ -119,6 +149,11 @@ const electionClean: Check = ({ elections }) =>
 /** 18: dispatch resumes in time after the last fault. */
 const recovers: Check = ({ recoveries }) =>
   recoveries.flatMap(({ afterMs, limitMs }) => (afterMs <= limitMs ? [] : [`work went on ${afterMs} ms after the last fault was healed, allowed are ${limitMs} ms`]));
+
+/** Each group of a process is a worker. */
+function workerOf({ pid, group }: { pid: number; group?: string }): string {
+  return group === undefined ? `${pid}` : `${pid} of ${group}`;
+}
 
 function countStarts(runs: Facts['runs'], key: (run: Of<'start'>) => string): Map<string, number> {
   const counts = new Map<string, number>();
@@ -129,11 +164,14 @@ function countStarts(runs: Facts['runs'], key: (run: Of<'start'>) => string): Ma
 const checks: readonly [number, Check][] = [
   [1, noneLost],
   [3, epochsGrow],
+  [4, ownersTakeTurns],
   [5, atLeastOnce],
   [6, atMostOnce],
   [7, oneResult],
+  [10, cancelsHold],
   [13, slotsKept],
   [14, resultsDelivered],
+  [16, resourcesBounded],
   [17, electionClean],
   [18, recovers],
 ];

@@ -8,6 +8,24 @@ export interface Acked {
   /** on_worker_loss FAIL was asked for. */
   atMostOnce: boolean;
   needFeedback: boolean;
+  /** It was durable on the disk of the JobClient only. */
+  local?: boolean;
+}
+
+/** A submission that was refused, or whose answer did not come: nothing was promised. */
+export interface Refused {
+  kind: 'refused';
+  at: number;
+}
+
+/** A cancel that was acked. */
+export interface Cancelled {
+  kind: 'cancelled';
+  id: string;
+  /** The answer was that it has ended as CANCELLED; otherwise that it will end. */
+  done: boolean;
+  /** Number of the last attempt that was in the store after the ack. */
+  attempts: number;
 }
 
 /** A run began, written by the task itself. Files are opened for appending, so their order is the order of events. */
@@ -17,6 +35,9 @@ export interface Started {
   attempt: number;
   fence: number;
   pid: number;
+  /** The group, where one process works for several; when, where it matters. */
+  group?: string;
+  at?: number;
 }
 
 /** A run ended, written by the task itself. */
@@ -25,12 +46,15 @@ export interface Ended {
   id: string;
   attempt: number;
   pid: number;
+  group?: string;
+  at?: number;
 }
 
-/** A worker process as it was started. */
+/** A worker as it was started. */
 export interface WorkerStarted {
   kind: 'worker';
   pid: number;
+  group?: string;
   workThreads: number;
 }
 
@@ -63,7 +87,24 @@ export interface Recovered {
   limitMs: number;
 }
 
-export type Event = Acked | Started | Ended | WorkerStarted | Delivered | Stored | Election | Recovered;
+/** Commits of owners of one partition, in the order of the store: the epoch of each, without repeats in a row. */
+export interface Owners {
+  kind: 'owners';
+  partition: number;
+  epochs: number[];
+}
+
+/** What a process uses at the end, and what it may. */
+export interface Resources {
+  kind: 'resources';
+  process: string;
+  rssMb: number;
+  rssLimitMb: number;
+  files: number;
+  filesLimit: number;
+}
+
+export type Event = Acked | Refused | Cancelled | Started | Ended | WorkerStarted | Delivered | Stored | Election | Recovered | Owners | Resources;
 
 /** Fences carry their epoch above this. */
 const fencesPerEpoch = 2 ** 32;

@@ -13,9 +13,11 @@ type Answer<Res> = (error: unknown, response?: Res) => void;
 
 /** Status of one tracker through its AdminService. */
 export class Admin {
+  readonly address: string;
   readonly #client: InstanceType<typeof contract.AdminService>;
 
   constructor(address: string) {
+    this.address = address;
     this.#client = new contract.AdminService(address, credentials.createInsecure(), { ...clientOptions, 'grpc.max_reconnect_backoff_ms': 200, 'grpc.use_local_subchannel_pool': 1 });
   }
 

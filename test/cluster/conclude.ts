@@ -19,8 +19,8 @@ export async function conclude(cluster: Cluster, load: Load, { withinMs = 30_000
   await load.stop();
   const { admin } = await cluster.owner();
   await quiet(admin, withinMs);
-  await recordStored(cluster, admin);
-  if (cluster.zookeeper !== undefined) await recordElection(cluster, cluster.zookeeper.connect);
+  await recordStored(cluster.history, admin);
+  if (cluster.zookeeper !== undefined) await recordElection(cluster.history, cluster.zookeeper.connect, cluster.liveTrackers.length);
   const events = readHistory(cluster.history);
   if (!events.some(({ kind }) => kind === 'acked') || !events.some(({ kind }) => kind === 'stored')) throw new Error('the history is empty: it proves nothing');
   return checkHistory(events);
@@ -39,19 +39,20 @@ async function quiet(admin: Admin, withinMs: number): Promise<void> {
   });
 }
 
-/** Every instance with its attempts. */
-export async function readStore(admin: Admin): Promise<{ instance: Instance__Output; attempts: Attempt__Output[] }[]> {
+/** Every instance with its attempts; without them where nobody wants them. */
+export async function readStore(admin: Admin, wanted: (instance: Instance__Output) => boolean = () => true): Promise<{ instance: Instance__Output; attempts: Attempt__Output[] }[]> {
   const instances = await admin.instances();
   const all: { instance: Instance__Output; attempts: Attempt__Output[] }[] = [];
   for (let at = 0; at < instances.length; at += readAtOnce) {
     const some = instances.slice(at, at + readAtOnce);
-    all.push(...(await Promise.all(some.map(async (instance) => ({ instance, attempts: await admin.attempts(instance.instance_id) })))));
+    all.push(...(await Promise.all(some.map(async (instance) => ({ instance, attempts: wanted(instance) ? await admin.attempts(instance.instance_id) : [] })))));
   }
   return all;
 }
 
-async function recordStored({ history }: Cluster, admin: Admin): Promise<void> {
-  for (const { instance, attempts } of await readStore(admin)) {
+/** Records every instance as the store has it. */
+export async function recordStored(history: string, admin: Admin, wanted?: (instance: Instance__Output) => boolean): Promise<void> {
+  for (const { instance, attempts } of await readStore(admin, wanted)) {
     record(history, 'stored', {
       kind: 'stored',
       id: instance.instance_id,
@@ -62,10 +63,9 @@ async function recordStored({ history }: Cluster, admin: Admin): Promise<void> {
 }
 
 /** Records the queue of the election once it has as many places as trackers live, or as it is when it does not get there. */
-async function recordElection({ history, liveTrackers }: Cluster, connect: string): Promise<void> {
+export async function recordElection(history: string, connect: string, trackers: number): Promise<void> {
   const registry = new ZooKeeperRegistry({ connect, cluster: 'default', sessionTimeoutMs: sessionMs, log: silentLogger });
   await registry.start();
-  const trackers = liveTrackers.length;
   let nodes = -1;
   const clean = async (): Promise<boolean> => (nodes = (await registry.electionNodes('job-tracker')).length) === trackers;
   await eventually(clean, { withinMs: 2 * sessionMs, everyMs: 100 }).catch(() => false);

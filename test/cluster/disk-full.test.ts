@@ -1,9 +1,8 @@
-import { spawnSync } from 'node:child_process';
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../kit/eventually.js';
+import { SmallDisk } from '../kit/small-disk.js';
 import { Cluster } from './cluster.js';
 import { conclude } from './conclude.js';
 import { Load } from './load.js';
@@ -14,50 +13,14 @@ const reserve = 8 * mib;
 const count = 150;
 const messageLength = 60_000;
 
-/** A disk of 32 MiB that can be filled. */
-class SmallDisk {
-  readonly folder = mkdtempSync(join(tmpdir(), 'lts-small-disk-'));
-
-  constructor() {
-    const { status, stderr } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=32m', 'lts-small-disk', this.folder], { encoding: 'utf8' });
-    if (status !== 0) throw new Error(`a small disk cannot be mounted; run as root on Linux: ${stderr}`);
-    mkdirSync(join(this.folder, 'store'));
-  }
-
-  get freeBytes(): number {
-    const { bavail, bsize } = statfsSync(this.folder);
-    return bavail * bsize;
-  }
-
-  /** Takes space until so much is left. */
-  fill(leftBytes: number): void {
-    for (let bytes = this.freeBytes - leftBytes; bytes > 0; bytes = this.freeBytes - leftBytes) {
-      try {
-        appendFileSync(join(this.folder, 'ballast'), Buffer.alloc(Math.min(bytes, mib)));
-      } catch {
-        // Somebody else was faster: it is as full as it gets.
-        return;
-      }
-    }
-  }
-
-  free(): void {
-    writeFileSync(join(this.folder, 'ballast'), '');
-  }
-
-  close(): void {
-    spawnSync('umount', [this.folder]);
-    rmSync(this.folder, { recursive: true, force: true });
-  }
-}
-
 describe('the disk of the store gets full', () => {
   let disk: SmallDisk;
   let cluster: Cluster;
   let load: Load;
 
   beforeEach(() => {
-    disk = new SmallDisk();
+    disk = new SmallDisk(32);
+    mkdirSync(join(disk.folder, 'store'));
   });
 
   afterEach(async () => {

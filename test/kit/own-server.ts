@@ -35,27 +35,22 @@ export function serverFolder(name: string, parent = tmpdir(), user?: OsUser): st
 /** A running server of our own: ends with this process at the latest, and takes its folder with it. */
 export class OwnServer {
   readonly #program: ServerProgram;
-  readonly #child: ChildProcess;
-  readonly #exited: Promise<void>;
+  #child: ChildProcess;
+  #exited: Promise<void>;
   #running = true;
 
   constructor(program: ServerProgram) {
     this.#program = program;
-    const log = openSync(join(program.folder, 'server.log'), 'a');
-    this.#child = spawn(program.command, program.args, { cwd: program.folder, stdio: ['ignore', log, log], ...program.user });
-    closeSync(log);
-    this.#exited = new Promise((resolve) => {
-      const ended = (): void => {
-        this.#running = false;
-        resolve();
-      };
-      this.#child.once('exit', ended).once('error', ended);
-    });
+    [this.#child, this.#exited] = this.#spawn();
     process.once('exit', this.#atExit);
   }
 
   get pid(): number {
     return this.#child.pid ?? -1;
+  }
+
+  get running(): boolean {
+    return this.#running;
   }
 
   /** Tries `probe` until it succeeds; fails early with the server's own words when the server ends. */
@@ -77,6 +72,19 @@ export class OwnServer {
     }
   }
 
+  /** Ends it by a signal and keeps its folder; resolves when it is gone. */
+  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    this.#child.kill(signal);
+    await this.#exited;
+  }
+
+  /** Starts it again on its folder after it has ended. */
+  restart(): void {
+    if (this.#running) return;
+    this.#running = true;
+    [this.#child, this.#exited] = this.#spawn();
+  }
+
   /** Stops it in order, by force after 10 s, and deletes its folder. */
   async stop(): Promise<void> {
     if (this.#running) {
@@ -86,6 +94,21 @@ export class OwnServer {
     }
     process.off('exit', this.#atExit);
     rmSync(this.#program.folder, { recursive: true, force: true });
+  }
+
+  #spawn(): [ChildProcess, Promise<void>] {
+    const { command, args, folder, user } = this.#program;
+    const log = openSync(join(folder, 'server.log'), 'a');
+    const child = spawn(command, args, { cwd: folder, stdio: ['ignore', log, log], ...user });
+    closeSync(log);
+    const exited = new Promise<void>((resolve) => {
+      const ended = (): void => {
+        this.#running = false;
+        resolve();
+      };
+      child.once('exit', ended).once('error', ended);
+    });
+    return [child, exited];
   }
 
   readonly #atExit = (): void => {

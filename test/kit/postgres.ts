@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
+import { eventually } from './eventually.js';
 import { OwnServer, type OsUser, serverFolder } from './own-server.js';
 import { freePort } from './ports.js';
 
@@ -20,7 +21,12 @@ export interface Postgres {
   /** For pg and everything that takes a connection string. */
   url: string;
   port: number;
-  pid: number;
+  /** Process id of the postmaster, of its newest life. */
+  readonly pid: number;
+  /** Ends it by a signal and keeps its data: SIGQUIT is PostgreSQL's immediate shutdown. Resolves when it is gone. */
+  kill(signal?: NodeJS.Signals): Promise<void>;
+  /** Starts it again on the same port after it has ended; resolves when it takes connections. */
+  restart(): Promise<void>;
   /** Stops it and deletes its data. */
   stop(): Promise<void>;
 }
@@ -48,12 +54,31 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     user,
   });
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
-  await server.ready(async () => {
+  const probe = async (): Promise<void> => {
     const client = new pg.Client({ connectionString: url });
     await client.connect();
     await client.end();
-  });
-  return { url, port, pid: server.pid, stop: () => server.stop() };
+  };
+  await server.ready(probe);
+  return {
+    url,
+    port,
+    get pid() {
+      return server.pid;
+    },
+    kill: (signal) => server.kill(signal),
+    restart: () =>
+      // Processes of its last life that still end keep a new one from starting.
+      eventually(
+        async () => {
+          server.restart();
+          await probe();
+          return true;
+        },
+        { withinMs: 30_000, everyMs: 100, what: 'PostgreSQL takes connections again' },
+      ).then(() => undefined),
+    stop: () => server.stop(),
+  };
 }
 
 function findPrograms(): string {
