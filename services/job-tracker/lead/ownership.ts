@@ -40,6 +40,7 @@ const hopeless: ReadonlySet<Reason> = new Set(['STORE_FOREIGN', 'STORE_NEWER', '
 /** How often is looked whether a live holder has released what is assigned here. */
 const pollMs = 25;
 const flushWithinMs = 1_000;
+const loadsAtOnce = 4;
 
 /**
  * Which partitions this tracker owns, by the epoch in the store.
@@ -253,10 +254,15 @@ export class Ownership {
       this.#epochs.set(partition, epoch);
       this.#waitingSince.delete(partition);
     }
-    const loads = await Promise.allSettled(held.map((each) => this.#load(each)));
+    // A few at a time: commits of what is owned already pass between them.
+    const loadNext = async (): Promise<void> => {
+      for (let next = held.shift(); next !== undefined; next = held.shift()) await this.#load(next);
+    };
+    const [{ epoch } = { epoch: 0 }] = held;
+    const loads = await Promise.allSettled(Array.from({ length: loadsAtOnce }, loadNext));
     const failed = loads.find((load) => load.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
-    this.#log.info('owner.taken', { partitions: partitions.length, epoch: held[0]?.epoch, tookMs: Math.round(this.#clock.monotonic() - begun) });
+    this.#log.info('owner.taken', { partitions: partitions.length, epoch, tookMs: Math.round(this.#clock.monotonic() - begun) });
   }
 
   async #load(held: HeldEpoch): Promise<void> {
@@ -277,6 +283,7 @@ export class Ownership {
   async #letGo(partitions: readonly number[]): Promise<void> {
     if (partitions.length === 0) return;
     const owned = partitions.flatMap((partition) => this.#groups.partitions.get(partition) ?? []);
+    const begun = this.#clock.monotonic();
     for (const partition of owned) partition.leaving = true;
     if (owned.length > 0) await withDeadline(this.#parts.flushed(), flushWithinMs, 'flushing what is on its way', this.#clock).catch((error: unknown) => this.#log.warn('store.failed', { operation: 'flush', error }));
     const held = partitions.flatMap((partition) => {
@@ -291,7 +298,7 @@ export class Ownership {
     if (owned.length > 0) this.#parts.events.dropped(partitions);
     try {
       await released;
-      this.#log.info('owner.released', { partitions: held.length });
+      this.#log.info('owner.released', { partitions: held.length, tookMs: Math.round(this.#clock.monotonic() - begun) });
     } catch (error) {
       this.#log.warn('store.failed', { operation: 'release', error: messageOf(error) });
     }

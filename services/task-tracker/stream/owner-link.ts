@@ -1,4 +1,5 @@
 import { LtsError } from '../../../shared/errors/lts-error.js';
+import type { Reason } from '../../../shared/errors/reasons.js';
 import type { Logger } from '../../../shared/log/logger.js';
 import type { Subscription } from '../../../shared/registry/registry.js';
 import { backoffMs } from '../../../shared/time/backoff.js';
@@ -6,6 +7,11 @@ import type { Clock, Timer } from '../../../shared/time/clock.js';
 import type { WorkCall } from './work-call.js';
 import { type SessionHost, WorkSession } from './work-session.js';
 
+/** What a tracker says while the group moves. */
+const moving: ReadonlySet<Reason> = new Set(['NOT_OWNER', 'LOADING']);
+/** First pauses before another try. */
+const movingMs = 25;
+const brokenMs = 200;
 /** How long a retired session may stay open for acks, in milliseconds. */
 const retiredForMs = 10_000;
 /** So many times in a row another owner may be tried without a pause. */
@@ -32,7 +38,8 @@ export interface LinkPorts {
 /**
  * Keeps one session to the owner of the group and follows it when it moves. A group lies in one partition, which has one
  * owner, so there are two sessions only while it moves: the new one, and the old one, retired, until the new one is owned.
- * A lost session is opened again after a pause that grows from 200 ms to 2 s.
+ * A lost session is opened again after a pause that grows to 2 s, from 200 ms, or from 25 ms while the group moves: then
+ * its next owner is about to have it.
  */
 export class OwnerLink {
   readonly #ports: LinkPorts;
@@ -78,7 +85,7 @@ export class OwnerLink {
       this.#current = new WorkSession(address, this.#ports.open, this.#host, clock);
     } catch (error) {
       log.error('stream.lost', { stream: 'Work', address, error });
-      this.#pauseBefore(address);
+      this.#pauseBefore(address, brokenMs);
     }
   }
 
@@ -115,7 +122,7 @@ export class OwnerLink {
     const fields = { stream: 'Work', address, retired, reason: error.reason, why: error.message };
     if (!retired && (owned || this.#tries === 0)) log.warn('stream.lost', fields);
     else log.debug('stream.lost', fields);
-    if (this.#current === undefined) this.#pauseBefore(address);
+    if (this.#current === undefined) this.#pauseBefore(address, moving.has(error.reason) ? movingMs : brokenMs);
     if (error.reason === 'NOT_OWNER' && error.owner !== undefined) this.#noteOwner(error.owner);
     else if (!retired && error.reason !== 'LOADING') owners.noteUnreachable(address);
     this.follow();
@@ -148,9 +155,9 @@ export class OwnerLink {
     session.close(new LtsError('CANCELLED', 'the owner of the group has moved'));
   }
 
-  #pauseBefore(address: string): void {
+  #pauseBefore(address: string, firstMs: number): void {
     this.#pause?.timer.cancel();
-    const timer = this.#ports.clock.after(backoffMs(this.#tries++, 200, 2_000), () => {
+    const timer = this.#ports.clock.after(backoffMs(this.#tries++, firstMs, 2_000), () => {
       this.#pause = undefined;
       this.follow();
     });
