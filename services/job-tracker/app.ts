@@ -17,8 +17,12 @@ import { openSelfSocket } from '../../shared/self/self-socket.js';
 import { type Clock, systemClock } from '../../shared/time/clock.js';
 import { withDeadline } from '../../shared/time/deadline.js';
 import type { JobTrackerConfig } from './config.js';
+import { adoptStore, refuseOlderTrackers } from './lead/adopt-store.js';
 import type { QueueStore } from './queue/queue-store.js';
+import { PostgresTools } from './queue/stores/postgres/postgres-tools.js';
 import { createSqliteStore } from './queue/stores/sqlite/sqlite-store.js';
+import { SqliteTools } from './queue/stores/sqlite/sqlite-tools.js';
+import type { StoreTools } from './queue/store-tools.js';
 import { serve } from './rpc/serve.js';
 import { TrackerCore } from './tracker-core.js';
 
@@ -42,6 +46,7 @@ export interface RunningJobTracker {
 
 const flushWithinMs = 1_000;
 const callsWithinMs = 500;
+const registryWithinMs = 15_000;
 
 /** Starts a JobTracker. Rejects with CONFIG_INVALID, or with the STORE_ reason, when it cannot. */
 export async function startJobTracker(config: JobTrackerConfig, { log, registry: given, clock = systemClock }: JobTrackerSurroundings): Promise<RunningJobTracker> {
@@ -111,6 +116,38 @@ function createStore(config: JobTrackerConfig): QueueStore {
   const wanted = { cluster: config.cluster, partitions: partitionsOf(config) };
   if (config.store === 'postgres') throw new LtsError('UNSUPPORTED', 'this build has no PostgreSQL store yet; use --store sqlite');
   return createSqliteStore({ file: join(config.dataDir, 'queue.db'), lockWaitMs: config.lockWait, ...wanted });
+}
+
+/** Tools for the store that the settings name. */
+export function openStoreTools(config: JobTrackerConfig, clock: Clock = systemClock): StoreTools {
+  const { cluster, partitions, postgresUrl, postgresPooled, requireSyncReplica } = config;
+  if (config.store === 'postgres' && postgresUrl !== undefined) return new PostgresTools(postgresUrl, postgresPooled, { cluster, partitions, requireSyncReplica }, clock);
+  return new SqliteTools({ file: join(config.dataDir, 'queue.db'), cluster, partitions: partitionsOf(config) }, config.lockWait);
+}
+
+/** Runs work with a connection to the cluster's registry; undefined without a ZooKeeper. */
+async function withRegistry<T>(config: JobTrackerConfig, log: Logger, work: (registry: Registry) => Promise<T>): Promise<T | undefined> {
+  if (config.zookeeper === undefined) return undefined;
+  const registry = createRegistry(config, log, systemClock);
+  try {
+    await withDeadline(registry.start(), registryWithinMs, `reaching ZooKeeper ${config.zookeeper}`, systemClock);
+    return await work(registry);
+  } finally {
+    await registry.close();
+  }
+}
+
+/** Runs all migrations, unless a tracker needs what they take away. Tells their names. */
+export async function migrateStore(config: JobTrackerConfig, log: Logger): Promise<string[]> {
+  await withRegistry(config, log, (registry) => refuseOlderTrackers(registry, version, systemClock));
+  return openStoreTools(config).migrate();
+}
+
+/** Makes the store of the settings the cluster's. Tells both ids; CONFIG_INVALID without a ZooKeeper or while trackers run. */
+export async function adoptStoreOf(config: JobTrackerConfig, force: boolean, log: Logger): Promise<{ storeId: string; before: string | undefined }> {
+  if (config.zookeeper === undefined) throw new LtsError('CONFIG_INVALID', 'zookeeper: is missing; a cluster without ZooKeeper names no store');
+  const { storeId } = (await openStoreTools(config).check()).identity;
+  return { storeId, before: await withRegistry(config, log, (registry) => adoptStore(registry, storeId, force, systemClock)) };
 }
 
 function makeFolder(dataDir: string): void {

@@ -4,6 +4,9 @@ import type { Registry } from '../../../shared/registry/registry.js';
 import { backoffMs } from '../../../shared/time/backoff.js';
 import type { Clock } from '../../../shared/time/clock.js';
 
+/** The document that names the cluster's store. */
+export const storeDocument = 'store';
+
 /** What passes by itself: the registry is away, or another tracker wrote at the same moment. */
 const passing = new Set(['REGISTRY_UNAVAILABLE', 'VERSION_CONFLICT', 'DEADLINE_PASSED']);
 
@@ -15,7 +18,7 @@ const quietTries = 5;
  * the others compare. Resolves when they agree, however long the registry is away. Rejects with STORE_FOREIGN.
  */
 export async function agreeOnStore(registry: Registry, storeId: () => Promise<string>, clock: Clock, log: Logger): Promise<void> {
-  const document = registry.document('store');
+  const document = registry.document(storeDocument);
   for (let tries = 0; ; tries++) {
     try {
       const own = await storeId();
@@ -35,6 +38,6 @@ function compare(known: string, own: string): void {
   if (known === own) return;
   throw new LtsError(
     'STORE_FOREIGN',
-    `the cluster works on store ${known}, this tracker has store ${own}; point --data-dir to the cluster's store, or, when that store is gone for good, delete documents/store of the cluster in ZooKeeper`,
+    `the cluster works on store ${known}, this tracker has store ${own}; point --data-dir or --postgres-url to the cluster's store, or, when that store is gone for good, make this one the cluster's with lts store adopt`,
   );
 }

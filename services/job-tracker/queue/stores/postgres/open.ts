@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { LtsError } from '../../../../../shared/errors/lts-error.js';
 import type { Clock } from '../../../../../shared/time/clock.js';
 import { withDeadline } from '../../../../../shared/time/deadline.js';
 import type { StoreIdentity } from '../../queue-store.js';
@@ -26,17 +27,22 @@ const oldestServer = 14;
 const openWithinMs = 60_000;
 
 /** Opens a connection for work of several statements, and closes it. Rejects with PgFailure. */
-export async function onConnection<T>(options: Omit<ConnectionOptions, 'statementTimeoutMs'>, clock: Clock, work: (connection: Connection, server: string) => Promise<T>): Promise<T> {
+export async function onConnection<T>(
+  options: Omit<ConnectionOptions, 'statementTimeoutMs'>,
+  clock: Clock,
+  work: (connection: Connection, server: string) => Promise<T>,
+  withinMs = openWithinMs,
+): Promise<T> {
   const server = serverName(options.url);
   let connection: Connection | undefined;
   try {
     connection = await Connection.make({ ...options, statementTimeoutMs: 0 }, clock);
-    const result = await withDeadline(work(connection, server), openWithinMs, `the work on store ${server}`, clock);
+    const result = await withDeadline(work(connection, server), withinMs, `the work on store ${server}`, clock);
     await connection.close();
     return result;
   } catch (error) {
     connection?.destroy(error);
-    throw failureOf(server, error, connection !== undefined);
+    throw error instanceof LtsError ? error : failureOf(server, error, connection !== undefined);
   }
 }
 

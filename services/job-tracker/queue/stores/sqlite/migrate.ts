@@ -19,11 +19,16 @@ export function schemaVersion(db: Database): number {
   return db.pragma('user_version', { simple: true }) as number;
 }
 
+/** The version that this release makes of a store. */
+export function latestVersion(): number {
+  return migrations().at(-1)?.version ?? 0;
+}
+
 /** Brings the schema up to date. Runs inside a transaction that holds the write lock. */
 export function migrate(db: Database, file: string): void {
   const present = schemaVersion(db);
   const all = migrations();
-  const latest = all.at(-1)?.version ?? 0;
+  const latest = latestVersion();
   if (present > latest) {
     throw new StoreFailure('STORE_NEWER', `store ${file} has schema ${present}, this version knows up to ${latest}; run the newer version`, true);
   }
