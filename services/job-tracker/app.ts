@@ -19,6 +19,7 @@ import { withDeadline } from '../../shared/time/deadline.js';
 import type { JobTrackerConfig } from './config.js';
 import { adoptStore, refuseOlderTrackers } from './lead/adopt-store.js';
 import type { QueueStore } from './queue/queue-store.js';
+import { createPostgresStore } from './queue/stores/postgres/postgres-store.js';
 import { PostgresTools } from './queue/stores/postgres/postgres-tools.js';
 import { createSqliteStore } from './queue/stores/sqlite/sqlite-store.js';
 import { SqliteTools } from './queue/stores/sqlite/sqlite-tools.js';
@@ -54,7 +55,7 @@ export async function startJobTracker(config: JobTrackerConfig, { log, registry:
   if (config.store === 'sqlite') makeFolder(config.dataDir);
   const lock = alone && config.store === 'sqlite' ? lockAlone(config.dataDir) : undefined;
   const registry = given ?? createRegistry(config, log, clock);
-  const store = createStore(config);
+  const store = createStore(config, clock);
   const server = createServer();
   const incarnation = newId();
   const closed = new FirstTime();
@@ -112,9 +113,12 @@ function partitionsOf({ partitions, store }: JobTrackerConfig): number {
   return partitions ?? (store === 'postgres' ? 64 : 1);
 }
 
-function createStore(config: JobTrackerConfig): QueueStore {
+function createStore(config: JobTrackerConfig, clock: Clock): QueueStore {
   const wanted = { cluster: config.cluster, partitions: partitionsOf(config) };
-  if (config.store === 'postgres') throw new LtsError('UNSUPPORTED', 'this build has no PostgreSQL store yet; use --store sqlite');
+  const { postgresUrl: url, postgresPooled: pooled, requireSyncReplica } = config;
+  if (config.store === 'postgres' && url !== undefined) {
+    return createPostgresStore({ url, pooled, requireSyncReplica, who: config.nodeId ?? String(process.pid), clock, ...wanted });
+  }
   return createSqliteStore({ file: join(config.dataDir, 'queue.db'), lockWaitMs: config.lockWait, ...wanted });
 }
 

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { newId } from '../../shared/ids.js';
+import { randomFillSync } from 'node:crypto';
+import { idMaker, newId } from '../../shared/ids.js';
 import type { LogRow } from '../../services/job-tracker/queue/queue-store.js';
 import { admit, allPartitions, finish, OpenStore, retry, t0, type StoreBench } from './queue-store-bench.js';
 
@@ -7,6 +8,8 @@ import { admit, allPartitions, finish, OpenStore, retry, t0, type StoreBench } f
 export function results(bench: () => StoreBench): void {
   const opened = () => OpenStore.of(bench().connect());
   const owing = (taskId: string, values = {}) => admit({ taskId, needFeedback: true, submitNodeGroup: 'clients', ...values });
+  /** What is purged was made as long ago as it says: its id tells. */
+  const oldId = idMaker(randomFillSync);
 
   it('owes a result in the order of the ends, and tells to whom', async () => {
     const open = await opened();
@@ -138,19 +141,19 @@ export function results(bench: () => StoreBench): void {
 
   it('purges what ended before a time with all that belongs to it, and nothing else', async () => {
     const open = await opened();
-    const jobs = ['old', 'new', 'live'].map((taskId) => owing(taskId));
-    const [old, young, live] = jobs.map((job) => job.id) as [string, string, string];
+    const jobs = ['old', 'new', 'live'].map((taskId) => owing(taskId, { id: oldId(t0) }));
+    const [gone, young, live] = jobs.map((job) => job.id) as [string, string, string];
     const seqs: number[] = [];
     for (const job of jobs) seqs.push(await open.running(job));
     await open.one(finish(seqs[0] ?? 0, { at: t0 + 10 }));
     await open.one(finish(seqs[1] ?? 0, { at: t0 + 20 }));
     const ignored = admit({ taskId: 'live', nodeGroup: 'group' });
-    await open.store.appendLogs([old, young].map((id) => ({ id, attempt: 1, at: t0, level: 'INFO', text: 'x', truncated: false })));
+    await open.store.appendLogs([gone, young].map((id) => ({ id, attempt: 1, at: t0, level: 'INFO', text: 'x', truncated: false })));
     expect(await open.one({ ...ignored, taskId: 'ready' })).toMatchObject({ result: 'accepted' });
     expect(await open.store.purge(t0 + 20, 100)).toBe(1);
-    expect(await open.store.findInstance({ id: old })).toBeUndefined();
-    expect(await open.store.listAttempts(old)).toEqual([]);
-    expect((await open.store.listLogs(old, 0, 0, 10)).rows).toEqual([]);
+    expect(await open.store.findInstance({ id: gone })).toBeUndefined();
+    expect(await open.store.listAttempts(gone)).toEqual([]);
+    expect((await open.store.listLogs(gone, 0, 0, 10)).rows).toEqual([]);
     expect((await open.store.listLogs(young, 0, 0, 10)).rows).toHaveLength(1);
     expect(await open.store.readFeedback('clients', allPartitions, 0, t0 + 99, 10)).toMatchObject([{ id: young }]);
     expect(await open.stateOf(young)).toBe('SUCCEEDED');
@@ -161,10 +164,10 @@ export function results(bench: () => StoreBench): void {
 
   it('purges up to its limit, oldest arrivals first, ignored duplicates too', async () => {
     const open = await opened();
-    await open.commit(Array.from({ length: 350 }, (_, i) => admit({ taskId: `t${i}`, start: { worker: { nodeId: 'w', incarnation: 'w' }, fence: 1 } })));
+    await open.commit(Array.from({ length: 350 }, (_, i) => admit({ id: oldId(t0), taskId: `t${i}`, start: { worker: { nodeId: 'w', incarnation: 'w' }, fence: 1 } })));
     await open.commit((await open.store.load(0)).executing.map(({ seq }) => finish(seq)));
     await open.admitted({ taskId: 'waits', dueAt: t0 + 1_000 });
-    await open.one(admit({ taskId: 'waits' }));
+    await open.one(admit({ id: oldId(t0), taskId: 'waits' }));
     expect(await open.store.purge(t0 + 1_000, 120)).toBe(120);
     const { rows } = await open.store.listInstances({ nodeGroup: 'group', taskId: '', states: ['SUCCEEDED'], before: undefined, limit: 1_000 });
     expect(rows.map((row) => row.taskId)).toEqual(Array.from({ length: 230 }, (_, i) => `t${349 - i}`));
@@ -174,7 +177,7 @@ export function results(bench: () => StoreBench): void {
 
   it('never gives an arrival number again after a purge', async () => {
     const open = await opened();
-    const seq = await open.running();
+    const seq = await open.running({ id: oldId(t0) });
     await open.one(finish(seq));
     expect(await open.store.purge(t0 + 1_000, 10)).toBe(1);
     expect(await open.admitted()).toBeGreaterThan(seq);

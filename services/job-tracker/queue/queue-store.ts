@@ -56,7 +56,10 @@ export interface QueueStore extends StatusQueries {
   settleFeedback(settled: FeedbackSettlement): Promise<void>;
   /** Puts dead results back into delivery: these ids, or all of a group. Tells how many. */
   resendFeedback(ids: readonly string[], submitNodeGroup: string, now: number): Promise<number>;
-  /** Lower lane. Deletes up to `limit` instances that ended before `before`, with all that belongs to them. Tells how many. */
+  /**
+   * Lower lane. Deletes instances that were made, by the time in their ids, and ended before `before`, with all that
+   * belongs to them, the oldest first: up to `limit`, or more where whole days go at once. Tells how many.
+   */
   purge(before: number, limit: number): Promise<number>;
   /** What the store says of itself. */
   health(): Promise<StoreHealth>;

@@ -1,6 +1,6 @@
 import type { FeedbackRow } from '../../queue-store.js';
 import { finalStateOf, outcomeOf } from '../codes.js';
-import type { Lanes } from './lanes.js';
+import type { RunStatement } from './ordered-calls.js';
 
 interface FeedbackData extends Omit<FeedbackRow, 'state' | 'outcome'> {
   state: number;
@@ -39,23 +39,23 @@ const countSelect = `SELECT c.name AS "submitNodeGroup", q.owed, q.dead FROM lts
 
 /** Reads of the feedback queue. */
 export class FeedbackReads {
-  readonly #lanes: Lanes;
+  readonly #read: RunStatement;
 
-  constructor(lanes: Lanes) {
-    this.#lanes = lanes;
+  constructor(read: RunStatement) {
+    this.#read = read;
   }
 
   async due(submitNodeGroup: string, partitions: readonly number[], afterSeq: number, now: number, limit: number): Promise<FeedbackRow[]> {
-    return (await this.#lanes.read<FeedbackData>(dueSelect, [submitNodeGroup, partitions, afterSeq, now, limit])).rows.map(feedbackRow);
+    return (await this.#read<FeedbackData>(dueSelect, [submitNodeGroup, partitions, afterSeq, now, limit])).rows.map(feedbackRow);
   }
 
   /** Dead ones first, then oldest first; of all groups when the name is empty. */
   async list(submitNodeGroup: string, deadOnly: boolean, limit: number): Promise<FeedbackRow[]> {
-    return (await this.#lanes.read<FeedbackData>(listSelect, [submitNodeGroup, deadOnly, limit])).rows.map(feedbackRow);
+    return (await this.#read<FeedbackData>(listSelect, [submitNodeGroup, deadOnly, limit])).rows.map(feedbackRow);
   }
 
   async counts(): Promise<{ submitNodeGroup: string; owed: number; dead: number }[]> {
-    return (await this.#lanes.read<{ submitNodeGroup: string; owed: number; dead: number }>(countSelect)).rows;
+    return (await this.#read<{ submitNodeGroup: string; owed: number; dead: number }>(countSelect)).rows;
   }
 }
 

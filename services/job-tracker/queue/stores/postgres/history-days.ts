@@ -1,8 +1,13 @@
 import type { Connection } from './connection.js';
-import type { Lanes } from './lanes.js';
+import type { RunStatement } from './ordered-calls.js';
 import { PgFailure } from './pg-errors.js';
 
 export const dayMs = 86_400_000;
+
+/** Partitions are made ahead for so many days. */
+const daysAhead = 2;
+/** Makes the days from the one before this moment on: jobs may still arrive that were made yesterday. */
+export const makeDaysSql = `SELECT lts.make_partitions(now_ms - ${dayMs}, now_ms + ${daysAhead * dayMs}) FROM (SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now_ms) n`;
 
 /** The histories; each is cut into days by id. */
 const tables = ['log', 'attempt', 'ended', 'instance'] as const;
@@ -12,8 +17,8 @@ const mostMoved = 200;
 const lockWithin = '200ms';
 
 /** The days (their first millisecond) that have a partition, oldest first. */
-export async function daysOf({ low }: Lanes): Promise<number[]> {
-  const { rows } = await low.query<{ day: string }>(
+export async function daysOf(low: RunStatement): Promise<number[]> {
+  const { rows } = await low<{ day: string }>(
     `SELECT right(c.relname, 8) AS day FROM pg_inherits h JOIN pg_class c ON c.oid = h.inhrelid
      WHERE h.inhparent = 'lts.instance'::regclass AND c.relname ~ '^instance_[0-9]{8}$' ORDER BY 1`,
   );

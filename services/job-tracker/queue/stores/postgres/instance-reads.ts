@@ -1,7 +1,7 @@
 import type { AttemptRow, InstanceFilter, InstanceRow, InstanceTarget } from '../../status-queries.js';
 import { outcomeOf, stateCodes, stateOf } from '../codes.js';
 import { page } from '../page.js';
-import type { Lanes } from './lanes.js';
+import type { RunStatement } from './ordered-calls.js';
 import { byteLimited } from './page-bytes.js';
 
 /** Instances that one page of a list looks at. */
@@ -71,10 +71,10 @@ const attemptSelect = `SELECT a.attempt, ${attemptColumns}, a.started_at AS "sta
 
 /** Reads of instances and their attempts. Each is one statement, and so sees one moment. */
 export class InstanceReads {
-  readonly #lanes: Lanes;
+  readonly #read: RunStatement;
 
-  constructor(lanes: Lanes) {
-    this.#lanes = lanes;
+  constructor(read: RunStatement) {
+    this.#read = read;
   }
 
   async find(target: InstanceTarget): Promise<InstanceRow | undefined> {
@@ -92,26 +92,26 @@ export class InstanceReads {
   }
 
   async list({ nodeGroup, taskId, states, before = Number.MAX_SAFE_INTEGER, limit }: InstanceFilter): Promise<{ rows: InstanceRow[]; nextBefore: number | undefined }> {
-    const { rows: ends } = await this.#lanes.read<{ seq: number }>(`SELECT seq FROM lts.instance WHERE seq < $1 ORDER BY seq DESC OFFSET ${scanRows - 1} LIMIT 1`, [before]);
+    const { rows: ends } = await this.#read<{ seq: number }>(`SELECT seq FROM lts.instance WHERE seq < $1 ORDER BY seq DESC OFFSET ${scanRows - 1} LIMIT 1`, [before]);
     const from = ends[0]?.seq;
     const codes = states.map((state) => stateCodes[state]);
-    const { rows: found } = await this.#lanes.read<InstanceData>(pageSelect, [from ?? 0, before, nodeGroup, taskId, codes, limit]);
+    const { rows: found } = await this.#read<InstanceData>(pageSelect, [from ?? 0, before, nodeGroup, taskId, codes, limit]);
     const { rows, full } = page(found, limit, ({ message }) => message);
     return { rows: rows.map(instanceRow), nextBefore: full ? rows.at(-1)?.seq : from };
   }
 
   async attempts(id: string): Promise<AttemptRow[]> {
-    const { rows } = await this.#lanes.read<AttemptData>(attemptSelect, [id]);
+    const { rows } = await this.#read<AttemptData>(attemptSelect, [id]);
     return rows.map((row) => ({ ...row, outcome: outcomeOf(row.outcome), lateOutcome: outcomeOf(row.lateOutcome) }));
   }
 
   async #search(nodeGroup: string, taskId: string, before: number): Promise<{ id: string | null; nextBefore: number | null }> {
-    const { rows } = await this.#lanes.read<{ id: string | null; nextBefore: number | null }>(searchSelect, [nodeGroup, taskId, before]);
+    const { rows } = await this.#read<{ id: string | null; nextBefore: number | null }>(searchSelect, [nodeGroup, taskId, before]);
     return rows[0] ?? { id: null, nextBefore: null };
   }
 
   async #one(id: string, values: unknown[]): Promise<InstanceRow | undefined> {
-    const { rows } = await this.#lanes.read<InstanceData>(`${oneSelect} ${id}`, values);
+    const { rows } = await this.#read<InstanceData>(`${oneSelect} ${id}`, values);
     return rows[0] === undefined ? undefined : instanceRow(rows[0]);
   }
 }

@@ -1,6 +1,6 @@
 import type { FeedbackSettlement, LogRow } from '../../queue-store.js';
 import { levelCodes } from '../codes.js';
-import type { Lanes } from './lanes.js';
+import type { RunStatement } from './ordered-calls.js';
 import { PgFailure } from './pg-errors.js';
 
 /** Rows of one statement: small, as it holds locks and pages that commits want, too. */
@@ -25,7 +25,7 @@ const resendSql = 'UPDATE lts.feedback SET dead = false, deliveries = 0, next_at
 const deadOfGroup = '(ARRAY(SELECT id FROM lts.feedback WHERE dead AND client_id = (SELECT client_id FROM lts.client_group WHERE name = $2) LIMIT $3))';
 
 /** Appends lines; those of unknown instances are dropped. */
-export async function appendLogs({ low }: Lanes, lines: readonly LogRow[]): Promise<void> {
+export async function appendLogs(low: RunStatement, lines: readonly LogRow[]): Promise<void> {
   for (let from = 0, to = 0; from < lines.length; from = to) {
     to = stepEnd(lines, from);
     const step = lines.slice(from, to);
@@ -37,7 +37,7 @@ export async function appendLogs({ low }: Lanes, lines: readonly LogRow[]): Prom
       step.map(({ text }) => text),
       step.map(({ truncated }) => truncated),
     ];
-    await againOnConflict(() => low.query(appendSql, values));
+    await againOnConflict(() => low(appendSql, values));
   }
 }
 
@@ -60,25 +60,25 @@ function stepEnd(lines: readonly LogRow[], from: number): number {
 }
 
 /** Settles what receivers made of results. */
-export async function settleFeedback({ low }: Lanes, { taken, failed }: FeedbackSettlement): Promise<void> {
+export async function settleFeedback(low: RunStatement, { taken, failed }: FeedbackSettlement): Promise<void> {
   for (let from = 0; from < taken.length; from += stepSettlements) {
-    await low.query('DELETE FROM lts.feedback WHERE id = ANY ($1::uuid[])', [taken.slice(from, from + stepSettlements)]);
+    await low('DELETE FROM lts.feedback WHERE id = ANY ($1::uuid[])', [taken.slice(from, from + stepSettlements)]);
   }
   for (let from = 0; from < failed.length; from += stepSettlements) {
     const step = failed.slice(from, from + stepSettlements);
     const values = [step.map(({ id }) => id), step.map(({ message }) => message), step.map(({ nextAt }) => nextAt), step.map(({ dead }) => dead)];
-    await low.query(failSql, values);
+    await low(failSql, values);
   }
 }
 
 /** Puts dead results back into delivery, these or all of a group; tells how many. */
-export async function resendFeedback({ low }: Lanes, ids: readonly string[], submitNodeGroup: string, now: number): Promise<number> {
+export async function resendFeedback(low: RunStatement, ids: readonly string[], submitNodeGroup: string, now: number): Promise<number> {
   let total = 0;
   for (let from = 0; from < ids.length; from += stepRows) {
-    total += (await low.query(`${resendSql} ($2::uuid[])`, [now, ids.slice(from, from + stepRows)])).rowCount ?? 0;
+    total += (await low(`${resendSql} ($2::uuid[])`, [now, ids.slice(from, from + stepRows)])).rowCount ?? 0;
   }
   for (let changed = ids.length === 0 ? stepRows : 0; changed === stepRows; total += changed) {
-    changed = (await low.query(`${resendSql} ${deadOfGroup}`, [now, submitNodeGroup, stepRows])).rowCount ?? 0;
+    changed = (await low(`${resendSql} ${deadOfGroup}`, [now, submitNodeGroup, stepRows])).rowCount ?? 0;
   }
   return total;
 }

@@ -4,6 +4,7 @@ import type { Clock } from '../../../../../shared/time/clock.js';
 import { withDeadline } from '../../../../../shared/time/deadline.js';
 import type { StoreIdentity } from '../../queue-store.js';
 import { Connection, type ConnectionOptions, serverName } from './connection.js';
+import { makeDaysSql } from './history-days.js';
 import { alone, type Migrated, migrate, type Migration, migrations } from './migrate.js';
 import { failureOf, PgFailure } from './pg-errors.js';
 import { acksNotReplicated } from './replication.js';
@@ -49,10 +50,12 @@ export async function onConnection<T>(
 /** Makes the store when there is none, brings its schema up to date, and checks that it is the wanted one. */
 export async function openStore(connection: Connection, server: string, wanted: Wanted): Promise<{ identity: StoreIdentity; migrated: Migrated }> {
   await refuseUnfit(connection, server, wanted);
-  return alone(connection, async () => {
+  const opened = await alone(connection, async () => {
     const migrated = await migrate(connection, server, wanted.migrations ?? migrations, wanted.contract ?? false);
     return { identity: await identify(connection, server, wanted), migrated };
   });
+  await connection.query(makeDaysSql, undefined);
+  return opened;
 }
 
 /** Settings of the server with which it could lose what it has confirmed, or cannot hold what is written. */

@@ -20,9 +20,11 @@ import {
   CommitFailed,
   type ExecutingRow,
   type FeedbackRow,
+  type FeedbackSettlement,
   type GroupCounts,
   type HeldEpoch,
   type LoadedPartition,
+  type LogRow,
   type Outcome,
   type OwnerIdentity,
   type QueueStore,
@@ -32,14 +34,20 @@ import {
   type StoreHealth,
   type StoreIdentity,
 } from '../../queue-store.js';
-import type { AttemptRow, InstanceRow } from '../../status-queries.js';
+import type { AttemptRow, InstanceFilter, InstanceRow, InstanceTarget } from '../../status-queries.js';
 import { commit } from './commit.js';
+import { FeedbackReads } from './feedback-reads.js';
 import { ServerHealth } from './health.js';
+import { InstanceReads } from './instance-reads.js';
 import { Lanes } from './lanes.js';
+import type { Migration } from './migrate.js';
+import { appendLogs, resendFeedback, settleFeedback } from './low-lane.js';
 import { onConnection, openStore } from './open.js';
 import { OrderedCalls, type RunStatement } from './ordered-calls.js';
 import { load, nextDue, readExecuting, readReady, recount } from './owner-reads.js';
 import { fenced, owners, release, take } from './ownership.js';
+import { Purge } from './purge.js';
+import { QueueReads } from './queue-reads.js';
 
 /** How the store is opened. */
 export interface PostgresStoreOptions {
@@ -56,7 +64,12 @@ export interface PostgresStoreOptions {
   clock?: Clock;
   /** Every call is answered, or given up, within this time. Default 30 s. */
   answerWithinMs?: number;
+  /** For tests: those of another release. */
+  migrations?: readonly Migration[];
 }
+
+/** Dropping a day begins with a look at all of it. */
+const purgeWithinMs = 600_000;
 
 /** The queues in a PostgreSQL database. */
 export function createPostgresStore(options: PostgresStoreOptions): QueueStore {
@@ -64,10 +77,14 @@ export function createPostgresStore(options: PostgresStoreOptions): QueueStore {
 }
 
 class PostgresStore implements QueueStore {
-  readonly #options: Required<PostgresStoreOptions>;
+  readonly #options: Required<Omit<PostgresStoreOptions, 'migrations'>> & Pick<PostgresStoreOptions, 'migrations'>;
   readonly #lanes: Lanes;
   readonly #ordered: OrderedCalls;
   readonly #health: ServerHealth;
+  readonly #instances: InstanceReads;
+  readonly #feedback: FeedbackReads;
+  readonly #queues: QueueReads;
+  readonly #purge: Purge;
   #isOpen = false;
   #closed = false;
 
@@ -77,6 +94,10 @@ class PostgresStore implements QueueStore {
     this.#lanes = new Lanes(this.#options);
     this.#ordered = new OrderedCalls(this.#lanes.commits, clock, answerWithinMs);
     this.#health = new ServerHealth(this.#lanes, clock, requireSyncReplica);
+    this.#instances = new InstanceReads(this.#read);
+    this.#feedback = new FeedbackReads(this.#read);
+    this.#queues = new QueueReads(this.#read);
+    this.#purge = new Purge(this.#low, (work) => onConnection({ ...this.#options, what: 'purge' }, clock, work, purgeWithinMs), clock);
   }
 
   async open(): Promise<StoreIdentity> {
@@ -127,52 +148,52 @@ class PostgresStore implements QueueStore {
     return this.#ordered.run((query) => commit(query, batch));
   }
 
-  appendLogs(): Promise<void> {
-    return this.#missing();
+  appendLogs(lines: readonly LogRow[]): Promise<void> {
+    return appendLogs(this.#low, lines);
   }
 
-  readFeedback(): Promise<FeedbackRow[]> {
-    return this.#missing();
+  readFeedback(submitNodeGroup: string, partitions: readonly number[], afterSeq: number, now: number, limit: number): Promise<FeedbackRow[]> {
+    return this.#feedback.due(submitNodeGroup, partitions, afterSeq, now, limit);
   }
 
-  settleFeedback(): Promise<void> {
-    return this.#missing();
+  settleFeedback(settled: FeedbackSettlement): Promise<void> {
+    return settleFeedback(this.#low, settled);
   }
 
-  resendFeedback(): Promise<number> {
-    return this.#missing();
+  resendFeedback(ids: readonly string[], submitNodeGroup: string, now: number): Promise<number> {
+    return resendFeedback(this.#low, ids, submitNodeGroup, now);
   }
 
-  purge(): Promise<number> {
-    return this.#missing();
+  purge(before: number, limit: number): Promise<number> {
+    return this.#purge.run(before, limit);
   }
 
-  findInstance(): Promise<InstanceRow | undefined> {
-    return this.#missing();
+  findInstance(target: InstanceTarget): Promise<InstanceRow | undefined> {
+    return this.#instances.find(target);
   }
 
-  listInstances(): Promise<{ rows: InstanceRow[]; nextBefore: number | undefined }> {
-    return this.#missing();
+  listInstances(filter: InstanceFilter): Promise<{ rows: InstanceRow[]; nextBefore: number | undefined }> {
+    return this.#instances.list(filter);
   }
 
-  listAttempts(): Promise<AttemptRow[]> {
-    return this.#missing();
+  listAttempts(id: string): Promise<AttemptRow[]> {
+    return this.#instances.attempts(id);
   }
 
-  listLogs(): Promise<never> {
-    return this.#missing();
+  listLogs(id: string, attempt: number, afterLine: number, limit: number): Promise<{ rows: LogRow[]; nextAfter: number | undefined }> {
+    return this.#queues.logs(id, attempt, afterLine, limit);
   }
 
-  listFeedback(): Promise<FeedbackRow[]> {
-    return this.#missing();
+  listFeedback(submitNodeGroup: string, deadOnly: boolean, limit: number): Promise<FeedbackRow[]> {
+    return this.#feedback.list(submitNodeGroup, deadOnly, limit);
   }
 
   countFeedback(): Promise<{ submitNodeGroup: string; owed: number; dead: number }[]> {
-    return this.#missing();
+    return this.#feedback.counts();
   }
 
-  countBefore(): Promise<number> {
-    return this.#missing();
+  countBefore(nodeGroup: string, key: ReadyKey, most: number): Promise<number> {
+    return this.#queues.countBefore(nodeGroup, key, most);
   }
 
   async health(): Promise<StoreHealth> {
@@ -192,12 +213,9 @@ class PostgresStore implements QueueStore {
   }
 
   readonly #read: RunStatement = (text, values) => (this.#isOpen ? this.#lanes.read(text, values) : Promise.reject(this.#notOpen()));
+  readonly #low: RunStatement = (text, values) => (this.#isOpen ? this.#lanes.low.query(text, values) : Promise.reject(this.#notOpen()));
 
   #notOpen(): LtsError {
     return new LtsError('STORE_FAILED', `store ${this.#lanes.server} is not open`);
-  }
-
-  #missing(): Promise<never> {
-    return Promise.reject(new LtsError('STORE_FAILED', 'not there yet'));
   }
 }

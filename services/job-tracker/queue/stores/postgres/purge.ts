@@ -1,14 +1,12 @@
 import type { Clock } from '../../../../../shared/time/clock.js';
 import type { Connection } from './connection.js';
-import { dayMs, daysOf, dropDay } from './history-days.js';
-import type { Lanes } from './lanes.js';
+import { dayMs, daysOf, dropDay, makeDaysSql } from './history-days.js';
+import type { RunStatement } from './ordered-calls.js';
 
 /** Instances that one statement deletes. */
 const stepInstances = 100;
 /** A worker that got no attempt for so long before `before` is in no record any more that is kept. */
 const workerGraceMs = 2 * dayMs;
-/** Partitions are made ahead for so many days. */
-const daysAhead = 2;
 /** Days are made, and a day that could not be dropped is tried again, after so long. */
 const daysEveryMs = 10 * 60_000;
 
@@ -20,9 +18,6 @@ const deleteSql = `WITH feedback AS (DELETE FROM lts.feedback WHERE id = ANY ($1
     ended AS (DELETE FROM lts.ended WHERE id = ANY ($1::uuid[]) RETURNING 1)
   SELECT count(*) AS gone FROM ended`;
 
-/** Makes the days from the one before this moment on: jobs may still arrive that were made yesterday. */
-export const makeDaysSql = `SELECT lts.make_partitions(now_ms - ${dayMs}, now_ms + ${daysAhead * dayMs}) FROM (SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now_ms) n`;
-
 /** Opens a connection for work that takes long, so that the lower lane does not wait for it. */
 export type OnConnection = <T>(work: (connection: Connection) => Promise<T>) => Promise<T>;
 
@@ -32,15 +27,15 @@ export type OnConnection = <T>(work: (connection: Connection) => Promise<T>) => 
  * and in days with many such instances, is deleted row by row.
  */
 export class Purge {
-  readonly #lanes: Lanes;
+  readonly #low: RunStatement;
   readonly #onConnection: OnConnection;
   readonly #clock: Clock;
   #madeAt = -Infinity;
   /** When days were last tried that could not be dropped. */
   readonly #kept = new Map<number, number>();
 
-  constructor(lanes: Lanes, onConnection: OnConnection, clock: Clock) {
-    this.#lanes = lanes;
+  constructor(low: RunStatement, onConnection: OnConnection, clock: Clock) {
+    this.#low = low;
     this.#onConnection = onConnection;
     this.#clock = clock;
   }
@@ -56,13 +51,13 @@ export class Purge {
   }
 
   async #makeDays(): Promise<void> {
-    await this.#lanes.low.query(makeDaysSql);
+    await this.#low(makeDaysSql);
     this.#madeAt = this.#clock.monotonic();
   }
 
   async #dropDays(before: number): Promise<number> {
     const now = this.#clock.monotonic();
-    const days = (await daysOf(this.#lanes)).filter((day) => day + dayMs <= before && now - (this.#kept.get(day) ?? -Infinity) > daysEveryMs);
+    const days = (await daysOf(this.#low)).filter((day) => day + dayMs <= before && now - (this.#kept.get(day) ?? -Infinity) > daysEveryMs);
     let dropped = 0;
     for (const day of days) {
       const gone = await this.#onConnection((connection) => dropDay(connection, day, before));
@@ -77,9 +72,9 @@ export class Purge {
     let deleted = 0;
     while (deleted < limit) {
       const step = Math.min(stepInstances, limit - deleted);
-      const { rows } = await this.#lanes.low.query<{ id: string }>(findSql, [before, step]);
+      const { rows } = await this.#low<{ id: string }>(findSql, [before, step]);
       if (rows.length === 0) break;
-      const gone = await this.#lanes.low.query<{ gone: number }>(deleteSql, [rows.map(({ id }) => id)]);
+      const gone = await this.#low<{ gone: number }>(deleteSql, [rows.map(({ id }) => id)]);
       deleted += gone.rows[0]?.gone ?? 0;
       if (rows.length < step) break;
     }
@@ -89,10 +84,10 @@ export class Purge {
   /** Those with an attempt that runs count as used now, so that their names outlive it by the retention. */
   async #forgetWorkers(before: number): Promise<void> {
     const now = this.#clock.now();
-    await this.#lanes.low.query(
+    await this.#low(
       'UPDATE lts.worker SET used_at = $1 WHERE used_at < $1 - $2::bigint AND worker_id = ANY (ARRAY(SELECT worker_id FROM lts.live WHERE state >= 3))',
       [now, dayMs],
     );
-    await this.#lanes.low.query('DELETE FROM lts.worker WHERE used_at < $1', [before - workerGraceMs]);
+    await this.#low('DELETE FROM lts.worker WHERE used_at < $1', [before - workerGraceMs]);
   }
 }

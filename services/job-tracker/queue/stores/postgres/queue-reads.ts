@@ -1,7 +1,7 @@
 import type { LogRow, ReadyKey } from '../../queue-store.js';
 import { levelOf } from '../codes.js';
 import { page } from '../page.js';
-import type { Lanes } from './lanes.js';
+import type { RunStatement } from './ordered-calls.js';
 import { byteLimited } from './page-bytes.js';
 
 interface LogData extends Omit<LogRow, 'level'> {
@@ -20,21 +20,21 @@ const beforeSelect = `SELECT count(*) AS rows FROM (
 
 /** Short reads of log lines and queue positions. */
 export class QueueReads {
-  readonly #lanes: Lanes;
+  readonly #read: RunStatement;
 
-  constructor(lanes: Lanes) {
-    this.#lanes = lanes;
+  constructor(read: RunStatement) {
+    this.#read = read;
   }
 
   async logs(id: string, attempt: number, afterLine: number, limit: number): Promise<{ rows: LogRow[]; nextAfter: number | undefined }> {
-    const { rows } = await this.#lanes.read<LogData>(logSelect, [id, afterLine, attempt, limit]);
+    const { rows } = await this.#read<LogData>(logSelect, [id, afterLine, attempt, limit]);
     const { rows: found, full } = page(rows, limit, ({ text }) => text);
     const lines = found.map(({ attempt: of, at, level, text, truncated }) => ({ id, attempt: of, at, level: levelOf(level), text, truncated }));
     return { rows: lines, nextAfter: full ? found.at(-1)?.line : undefined };
   }
 
   async countBefore(nodeGroup: string, key: ReadyKey, most: number): Promise<number> {
-    const { rows } = await this.#lanes.read<{ rows: number }>(beforeSelect, [nodeGroup, key.priority, key.dueAt, key.seq, most]);
+    const { rows } = await this.#read<{ rows: number }>(beforeSelect, [nodeGroup, key.priority, key.dueAt, key.seq, most]);
     return rows[0]?.rows ?? 0;
   }
 }
