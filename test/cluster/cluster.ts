@@ -2,9 +2,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { packageRoot } from '../../shared/package-root.js';
+import { partitionOf } from '../../shared/partition.js';
+import { Program } from '../chaos/program.js';
 import { record } from '../checker/history.js';
 import { eventually } from '../kit/eventually.js';
 import { freePort } from '../kit/ports.js';
+import { type Postgres, startPostgres } from '../kit/postgres.js';
 import { ServiceProcess } from '../kit/service-process.js';
 import { TcpProxy } from '../kit/tcp-proxy.js';
 import { ZooKeeperServer } from '../kit/zookeeper.js';
@@ -13,8 +16,12 @@ import { Witness } from './witness.js';
 
 /** What a cluster consists of. */
 export interface ClusterOptions {
-  /** How many trackers, named a, b, c; a owns everything at first. Default 1. */
+  /** How many trackers, named a, b, c; on SQLite a owns everything at first. Default 1. */
   trackers?: number;
+  /** Where jobs are kept; on PostgreSQL the trackers share the partitions. Default sqlite. */
+  store?: 'sqlite' | 'postgres';
+  /** Default: that of the store. */
+  partitions?: number;
   /** Default: only when there is more than one tracker. */
   zookeeper?: boolean;
   /** How long attempts of a lost worker are kept, in milliseconds. Default 15,000. */
@@ -94,35 +101,50 @@ export class Cluster {
   /** Between a tracker and ZooKeeper, by the tracker's name. */
   readonly proxies = new Map<string, TcpProxy>();
   readonly workers: ServiceProcess[] = [];
+  /** Processes with a worker for each of several groups. */
+  readonly hosts: Program[] = [];
+  readonly postgres: Postgres | undefined;
+  readonly #options: ClusterOptions;
 
-  private constructor(folder: string, zookeeper: ZooKeeperServer | undefined) {
+  private constructor(folder: string, options: ClusterOptions, zookeeper: ZooKeeperServer | undefined, postgres: Postgres | undefined) {
     this.folder = folder;
+    this.#options = options;
     this.zookeeper = zookeeper;
+    this.postgres = postgres;
     this.history = join(folder, 'history');
     mkdirSync(this.history);
     this.witness = new Witness(this.history);
   }
 
-  /** Starts the trackers; resolves when the first one owns everything and all know each other. */
+  /** Starts the trackers; resolves when the partitions are owned, by the first one or evenly, and all know each other. */
   static async start(options: ClusterOptions = {}): Promise<Cluster> {
-    const { trackers = 1, zookeeper = trackers > 1, graceMs = 15_000, trackerArgs = [] } = options;
-    const folder = mkdtempSync(join(tmpdir(), 'lts-cluster-'));
-    const cluster = new Cluster(folder, zookeeper ? await ZooKeeperServer.start({ tickMs: 500 }) : undefined);
-    const args = ['--data-dir', options.dataDir ?? join(folder, 'store'), '--grace', `${graceMs}ms`, '--ping-interval', '200ms', ...trackerArgs];
+    const { trackers = 1, zookeeper = trackers > 1, store = 'sqlite' } = options;
+    const servers = [zookeeper ? ZooKeeperServer.start({ tickMs: 500 }) : undefined, store === 'postgres' ? startPostgres() : undefined] as const;
+    const cluster = new Cluster(mkdtempSync(join(tmpdir(), 'lts-cluster-')), options, await servers[0], await servers[1]);
     try {
       for (const name of ['a', 'b', 'c'].slice(0, trackers)) {
-        const registry = await cluster.#registryArgs(name, options.proxies ?? false);
-        const tracker = new Tracker(name, `127.0.0.1:${await freePort()}`, [...args, ...registry], options.trackerEnv?.(name) ?? {});
-        cluster.trackers.push(tracker);
-        await tracker.start();
-        if (name === 'a') await tracker.owns();
+        await cluster.join(name);
+        if (name === 'a') await cluster.tracker(name).owns();
       }
       await cluster.allKnown();
+      if (store === 'postgres') await cluster.evenly();
     } catch (error) {
       await cluster.stop();
       throw error;
     }
     return cluster;
+  }
+
+  /** Starts one more tracker. */
+  async join(name: string): Promise<Tracker> {
+    const { graceMs = 15_000, trackerArgs = [], partitions, proxies = false, trackerEnv } = this.#options;
+    const args = ['--data-dir', this.#options.dataDir ?? join(this.folder, 'store'), '--grace', `${graceMs}ms`, '--ping-interval', '200ms', ...trackerArgs];
+    if (partitions !== undefined) args.push('--partitions', `${partitions}`);
+    if (this.postgres !== undefined) args.push('--store', 'postgres', '--postgres-url', this.postgres.url);
+    const tracker = new Tracker(name, `127.0.0.1:${await freePort()}`, [...args, ...(await this.#registryArgs(name, proxies))], trackerEnv?.(name) ?? {});
+    this.trackers.push(tracker);
+    await tracker.start();
+    return tracker;
   }
 
   async #registryArgs(name: string, proxied: boolean): Promise<string[]> {
@@ -150,6 +172,45 @@ export class Cluster {
     const live = this.liveTrackers;
     const knows = async (tracker: Tracker): Promise<boolean> => (await tracker.admin.cluster()).map?.trackers.length === live.length;
     await eventually(async () => (await Promise.all(live.map(knows))).every(Boolean), { withinMs: 15_000, everyMs: 50, what: 'all trackers know each other' });
+  }
+
+  /** Waits until all partitions are owned and loaded by these trackers alone, in equal numbers. */
+  async evenly(names = this.liveTrackers.map(({ name }) => name), withinMs = 15_000): Promise<void> {
+    let seen = '';
+    const look = async (): Promise<boolean> => {
+      const all = await Promise.all(this.liveTrackers.map(async ({ name, admin }) => ({ name, ...(await admin.cluster()) })));
+      seen = JSON.stringify(all.map(({ name, owned }) => [name, owned.length]));
+      const counts = names.map((name) => all.find((tracker) => tracker.name === name)?.owned.length ?? 0);
+      const total = all[0]?.map?.partitions ?? 0;
+      return counts.reduce((sum, count) => sum + count, 0) === total && Math.max(...counts) - Math.min(...counts) <= 1 && all.every(({ name, owned }) => names.includes(name) || owned.length === 0);
+    };
+    await eventually(look, { withinMs, everyMs: 50 }).catch((error: unknown) => {
+      throw new Error(`the partitions are not with ${names.join(', ')}: ${seen}`, { cause: error });
+    });
+  }
+
+  /** The tracker that owns the partition of a group, by its own word. */
+  async ownerOf(nodeGroup: string): Promise<Tracker> {
+    for (const tracker of this.liveTrackers) {
+      const { owned, map } = await tracker.admin.cluster();
+      if (owned.some(({ partition }) => partition === partitionOf(nodeGroup, map?.partitions ?? 1))) return tracker;
+    }
+    throw new Error(`nobody owns the partition of ${nodeGroup}`);
+  }
+
+  /** Starts a process with a worker for each group; resolves when all of them are connected. */
+  async startHost(name: string, groups: readonly string[], workThreads = 4): Promise<Program> {
+    const args = { name, groups: groups.join(','), trackers: this.addresses.join(','), data: join(this.folder, 'workers', name), history: this.history, slots: `${workThreads}` };
+    const program = new Program({
+      name,
+      command: ['test/chaos/worker.js', ...Object.entries(args).flatMap(([key, value]) => [`--${key}`, value])],
+      folder: this.folder,
+      readyWhen: /at work/,
+      onDied: () => undefined,
+    });
+    this.hosts.push(program);
+    await program.start();
+    return program;
   }
 
   /** The tracker that owns the partition, once there is one. */
@@ -192,9 +253,11 @@ export class Cluster {
     const processes = [...this.workers, ...this.trackers.filter((tracker) => tracker.alive).map((tracker) => tracker.process)];
     for (const process of processes) process.kill();
     for (const process of processes) await process.exited();
+    for (const program of this.hosts) await program.kill();
     for (const tracker of this.trackers) tracker.admin.close();
     for (const proxy of this.proxies.values()) await proxy.stop();
     await this.zookeeper?.stop();
+    await this.postgres?.stop();
     rmSync(this.folder, { recursive: true, force: true });
   }
 }

@@ -1,5 +1,6 @@
 import type { Attempt__Output } from '../../shared/grpc/generated/lts/v1/Attempt.js';
 import type { Instance__Output } from '../../shared/grpc/generated/lts/v1/Instance.js';
+import type { Queue__Output } from '../../shared/grpc/generated/lts/v1/Queue.js';
 import { ZooKeeperRegistry } from '../../shared/registry/registries/zookeeper/zookeeper-registry.js';
 import { silentLogger } from '../../shared/log/logger.js';
 import { checkHistory, type Violation } from '../checker/check-history.js';
@@ -18,7 +19,7 @@ const readAtOnce = 20;
 export async function conclude(cluster: Cluster, load: Load, { withinMs = 30_000 }: { withinMs?: number } = {}): Promise<Violation[]> {
   await load.stop();
   const { admin } = await cluster.owner();
-  await quiet(admin, withinMs);
+  await quiet(cluster.liveTrackers.map((tracker) => tracker.admin), withinMs);
   await recordStored(cluster.history, admin);
   if (cluster.zookeeper !== undefined) await recordElection(cluster.history, cluster.zookeeper.connect, cluster.liveTrackers.length);
   const events = readHistory(cluster.history);
@@ -26,11 +27,16 @@ export async function conclude(cluster: Cluster, load: Load, { withinMs = 30_000
   return checkHistory(events);
 }
 
+/** A tracker that owns nothing has no queues. */
+async function queuesOf(admin: Admin): Promise<Queue__Output[]> {
+  return (await admin.cluster()).owned.length === 0 ? [] : admin.queues();
+}
+
 /** Nothing waits, runs or is owed any more. */
-async function quiet(admin: Admin, withinMs: number): Promise<void> {
+async function quiet(admins: readonly Admin[], withinMs: number): Promise<void> {
   let left = '';
   const done = async (): Promise<boolean> => {
-    const busy = (await admin.queues()).filter(({ waiting, ready, executing, feedback }) => waiting + ready + executing + feedback > 0);
+    const busy = (await Promise.all(admins.map(queuesOf))).flat().filter(({ waiting, ready, executing, feedback }) => waiting + ready + executing + feedback > 0);
     left = JSON.stringify(busy);
     return busy.length === 0;
   };

@@ -1,7 +1,7 @@
 import type { GetClusterResponse__Output } from '../../../shared/grpc/generated/lts/v1/GetClusterResponse.js';
+import { formatRanges } from '../../../shared/ranges.js';
 import type { ClientHandler } from '../command.js';
 import { formatRecord, formatRows, formatTime } from '../output.js';
-import { formatRanges } from '../ranges.js';
 
 type Cluster = GetClusterResponse__Output;
 

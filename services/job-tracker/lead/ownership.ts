@@ -1,6 +1,7 @@
 import { LtsError, messageOf, toLtsError } from '../../../shared/errors/lts-error.js';
 import type { Reason } from '../../../shared/errors/reasons.js';
 import type { Logger } from '../../../shared/log/logger.js';
+import { formatRanges } from '../../../shared/ranges.js';
 import { backoffMs } from '../../../shared/time/backoff.js';
 import type { Clock } from '../../../shared/time/clock.js';
 import { withDeadline } from '../../../shared/time/deadline.js';
@@ -161,7 +162,7 @@ export class Ownership {
 
   /** The outcome of a commit is unknown: takes the partitions again. */
   reload(partitions: readonly number[], error: LtsError): void {
-    this.#log.warn('owner.reload', { partitions, error });
+    this.#log.warn('owner.reload', { partitions: formatRanges(partitions), error });
     for (const partition of partitions) this.#groups.drop(partition);
     void this.#settle();
   }
@@ -170,7 +171,7 @@ export class Ownership {
   fenced(partitions: readonly number[]): void {
     const held = partitions.filter((partition) => this.#groups.partitions.has(partition));
     if (held.length === 0) return;
-    this.#log.warn('owner.fenced', { partitions: held });
+    this.#log.warn('owner.fenced', { partitions: formatRanges(held) });
     for (const partition of held) {
       this.#wanted.delete(partition);
       this.#epochs.delete(partition);
@@ -247,7 +248,7 @@ export class Ownership {
 
   /** All in one step of the store; each begins to work as soon as it is loaded. */
   async #take(partitions: number[]): Promise<void> {
-    this.#log.info('owner.taking', { partitions: partitions.length });
+    this.#log.info('owner.taking', { partitions: formatRanges(partitions) });
     const begun = this.#clock.monotonic();
     const held = await this.#store.take(partitions, this.#identity);
     for (const { partition, epoch } of held) {
@@ -262,7 +263,7 @@ export class Ownership {
     const loads = await Promise.allSettled(Array.from({ length: loadsAtOnce }, loadNext));
     const failed = loads.find((load) => load.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
-    this.#log.info('owner.taken', { partitions: partitions.length, epoch, tookMs: Math.round(this.#clock.monotonic() - begun) });
+    this.#log.info('owner.taken', { partitions: formatRanges(partitions), epoch, tookMs: Math.round(this.#clock.monotonic() - begun) });
   }
 
   async #load(held: HeldEpoch): Promise<void> {
@@ -298,7 +299,7 @@ export class Ownership {
     if (owned.length > 0) this.#parts.events.dropped(partitions);
     try {
       await released;
-      this.#log.info('owner.released', { partitions: held.length, tookMs: Math.round(this.#clock.monotonic() - begun) });
+      this.#log.info('owner.released', { partitions: formatRanges(held.map(({ partition }) => partition)), tookMs: Math.round(this.#clock.monotonic() - begun) });
     } catch (error) {
       this.#log.warn('store.failed', { operation: 'release', error: messageOf(error) });
     }
