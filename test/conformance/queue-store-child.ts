@@ -1,6 +1,7 @@
 import { writeSync } from 'node:fs';
 import { newId } from '../../shared/ids.js';
-import { CommitFailed } from '../../services/job-tracker/queue/queue-store.js';
+import { CommitFailed, type QueueStore } from '../../services/job-tracker/queue/queue-store.js';
+import { createPostgresStore } from '../../services/job-tracker/queue/stores/postgres/postgres-store.js';
 import { createSqliteStore } from '../../services/job-tracker/queue/stores/sqlite/sqlite-store.js';
 import { admit, finish, OpenStore, owner, start, t0 } from './queue-store-bench.js';
 
@@ -11,8 +12,8 @@ export interface Acked {
 }
 
 /** Commits for ever and says after each ack what is stored. */
-async function loop(file: string): Promise<void> {
-  const open = await OpenStore.of(createSqliteStore({ file, cluster: 'test', partitions: 4 }), { ...owner, pid: process.pid });
+async function loop(store: QueueStore): Promise<void> {
+  const open = await OpenStore.of(store, { ...owner, pid: process.pid });
   let running: { id: string; seq: number }[] = [];
   for (;;) {
     const jobs = Array.from({ length: 20 }, () => admit({ taskId: newId(), needFeedback: true, submitNodeGroup: 'clients' }));
@@ -40,8 +41,16 @@ function say(acked: Acked): void {
 // Whoever started it has gone.
 process.stdin.resume().on('end', () => process.exit(2));
 
-const [mode, file = ''] = process.argv.slice(2);
-await (mode === 'hold' ? hold(file) : loop(file)).catch((error: unknown) => {
+/** Where the store is: a file, or the address of a server. */
+const [mode, at = ''] = process.argv.slice(2);
+const made = { cluster: 'test', partitions: 4 };
+
+function run(): Promise<void> {
+  if (mode === 'hold') return hold(at);
+  return loop(at.startsWith('postgres:') ? createPostgresStore({ url: at, ...made }) : createSqliteStore({ file: at, ...made }));
+}
+
+await run().catch((error: unknown) => {
   if (error instanceof CommitFailed) process.exit(3);
   throw error;
 });

@@ -9,7 +9,7 @@ import type { InstanceRow } from '../../services/job-tracker/queue/status-querie
 import { eventually } from '../kit/eventually.js';
 import { admit, allPartitions, OpenStore, owner } from './queue-store-bench.js';
 import { SqliteBench } from './queue-store-sqlite-bench.js';
-import { StoreProcess } from './queue-store-sqlite-process.js';
+import { StoreProcess } from './queue-store-process.js';
 
 /** Makes the folder a file system of so many MiB; false where this user may not mount. */
 function mounted(folder: string, mebibytes: number): boolean {

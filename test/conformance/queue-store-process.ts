@@ -11,8 +11,8 @@ export class StoreProcess {
   readonly #child: ChildProcess;
   #said = '';
 
-  constructor(mode: 'loop' | 'hold', file: string, wrapper: readonly string[] = []) {
-    const [command, ...args] = [...wrapper, process.execPath, entry, mode, file];
+  constructor(mode: 'loop' | 'hold', at: string, wrapper: readonly string[] = []) {
+    const [command, ...args] = [...wrapper, process.execPath, entry, mode, at];
     this.#child = spawn(command as string, args, { stdio: ['pipe', 'pipe', 'inherit'], detached: true });
     this.#child.stdout?.on('data', (chunk: Buffer) => (this.#said += chunk.toString()));
   }
@@ -32,6 +32,10 @@ export class StoreProcess {
 
   signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
     this.#child.kill(signal);
+  }
+
+  get exitCode(): number | null {
+    return this.#child.exitCode;
   }
 
   get ended(): boolean {
