@@ -3,9 +3,10 @@ import { reasons, type Reason } from '../../shared/errors/reasons.js';
 import { clientCommands, nouns } from './commands.js';
 import { exitOfReason } from './exit-codes.js';
 import { createProgram } from './program.js';
+import { storeCommands } from './store-commands.js';
 import { serviceCommands } from './service-commands.js';
 
-const program = createProgram({ version: '1.2.3', clientCommands, nouns, services: serviceCommands }, () => undefined);
+const program = createProgram({ version: '1.2.3', clientCommands, nouns, services: serviceCommands, storeCommands }, () => undefined);
 const all = program.commands.flatMap((made) => [made, ...made.commands]);
 
 describe('the table of commands', () => {

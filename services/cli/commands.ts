@@ -171,5 +171,6 @@ export const nouns: Readonly<Record<string, string>> = {
   node: 'Nodes of the cluster: list, drain, undrain, check.',
   queue: 'Queues per group.',
   failstore: 'What the gateway keeps on its disk.',
+  store: 'The store itself: check, backup, migrate, adopt; by the settings of the JobTracker, without a server.',
   feedback: 'Results that are owed to JobClients.',
 };

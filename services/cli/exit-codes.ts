@@ -5,7 +5,7 @@ import { type Reason, reasons } from '../../shared/errors/reasons.js';
 /** How the command ends, for scripts. Help and README print this table. */
 export const exitCodes = {
   ok: { code: 0, meaning: 'Done; with --wait: the job succeeded.' },
-  failed: { code: 1, meaning: 'It failed; with --wait: the job ended otherwise than SUCCEEDED; of node check: not healthy.' },
+  failed: { code: 1, meaning: 'It failed; with --wait: the job ended otherwise than SUCCEEDED; of node check: not healthy; of store check: problems found.' },
   usage: { code: 2, meaning: 'An argument or an option is wrong; nothing was sent.' },
   notFound: { code: 3, meaning: 'There is no such job, instance or entry.' },
   refused: { code: 4, meaning: 'The server refused it: a value, a limit, a full disk or backlog.' },

@@ -8,6 +8,7 @@ import { clientCommands, nouns } from './commands.js';
 import { exitCodes } from './exit-codes.js';
 import { createProgram } from './program.js';
 import { serviceCommands } from './service-commands.js';
+import { storeCommands } from './store-commands.js';
 import { UsageError } from './usage-error.js';
 
 const { version } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { version: string };
@@ -21,7 +22,7 @@ const end = (code: number): void => {
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? exitCodes.ok.code : exitCodes.failed.code));
 
 try {
-  await createProgram({ version, clientCommands, nouns, services: serviceCommands }, end).parseAsync();
+  await createProgram({ version, clientCommands, nouns, services: serviceCommands, storeCommands }, end).parseAsync();
 } catch (error) {
   // Commander has printed its own errors, and throws for help and version too.
   if (error instanceof CommanderError) end(error.exitCode === 0 ? exitCodes.ok.code : exitCodes.usage.code);

@@ -9,6 +9,7 @@ import { exitCodes, type ExitName, exitOfError } from './exit-codes.js';
 import { Output } from './output.js';
 import { processSettings } from './process-settings.js';
 import type { ServiceCommand } from './service-command.js';
+import { outputSettings, type StoreCommand, storeSettings, trackerSettings } from './store-commands.js';
 import { UsageError } from './usage-error.js';
 
 /** What the program is made of. */
@@ -17,10 +18,11 @@ export interface ProgramParts {
   clientCommands: readonly ClientCommand[];
   nouns: Readonly<Record<string, string>>;
   services: readonly ServiceCommand[];
+  storeCommands: readonly StoreCommand[];
 }
 
 /** The program `lts`, made from the tables. `end` is told how a command ended; services that run do not call it. */
-export function createProgram({ version, clientCommands, nouns, services }: ProgramParts, end: (code: number) => void): Command {
+export function createProgram({ version, clientCommands, nouns, services, storeCommands }: ProgramParts, end: (code: number) => void): Command {
   const program = new Command('lts');
   program
     .description('LTS over gRPC: a distributed job scheduler.')
@@ -33,6 +35,8 @@ export function createProgram({ version, clientCommands, nouns, services }: Prog
   addConfig(program, services, otherKeys, end);
   const parents = new Map<string, Command>();
   for (const row of clientCommands) addClientCommand(parentOf(program, row, nouns, parents), row, otherKeys, end);
+  const store = program.command('store').description(nouns['store'] ?? '');
+  for (const row of storeCommands) addStoreCommand(store, row, otherKeys, end);
   program.addHelpText('after', () => `\nExit codes:\n${exitTable(Object.keys(exitCodes) as ExitName[])}`);
   return program;
 }
@@ -55,9 +59,8 @@ function addClientCommand(parent: Command, row: ClientCommand, otherKeys: readon
   }
   addOptions(made, { fields: row.options, checks: [] });
   addOptions(made, commonOf(row), { short: { output: '-o' } });
-  const examples = row.examples.map((example) => `  ${example}\n`).join('');
   const ends: ExitName[] = ['ok', 'failed', 'usage', ...row.exits, 'refused', 'unavailable', 'timeout'];
-  made.addHelpText('after', `${examples === '' ? '' : `\nExamples:\n${examples}`}\nExit codes:\n${exitTable(ends)}`);
+  made.addHelpText('after', `${examplesText(row.examples)}\nExit codes:\n${exitTable(ends)}`);
   made.action(async () => end(exitCodes[await runClient(row, made, otherKeys)].code));
 }
 
@@ -98,16 +101,43 @@ async function runClient(row: ClientCommand, made: Command, otherKeys: readonly 
   const options = asUsage(() => loadSettings(own, { flags: flagsFor(own, given), env: {}, file: null })).values;
   const { Target } = await import('./target.js');
   const target = new Target(common.target, common.timeout);
+  const args = made.processedArgs.flat() as (string | undefined)[];
   try {
-    const handler = await row.handler();
-    return await handler({ args: made.processedArgs.flat() as (string | undefined)[], options: options as never, target, timeoutMs: common.timeout, output: new Output(common.output) });
+    return await endOf(async () => (await row.handler())({ args, options: options as never, target, timeoutMs: common.timeout, output: new Output(common.output) }));
+  } finally {
+    target.close();
+  }
+}
+
+function addStoreCommand(parent: Command, row: StoreCommand, otherKeys: readonly string[], end: (code: number) => void): void {
+  const made = parent.command(row.name).description(row.description);
+  made.option('--config <file>', 'Settings of the JobTracker from a YAML or JSON file; LTS_CONFIG.');
+  const own = { fields: { ...row.options, ...outputSettings.fields }, checks: [] };
+  addOptions(made, own, { short: { output: '-o' } });
+  addOptions(made, storeSettings, { switchValues: true });
+  made.addHelpText('after', () => `${examplesText(row.examples)}\nExit codes:\n${exitTable(['ok', 'failed', 'usage', 'notFound', 'refused', 'unavailable', 'timeout'])}`);
+  made.action(async () => {
+    const given = made.opts<Record<string, unknown>>();
+    const options = asUsage(() => loadSettings(own as Settings, { flags: flagsFor(own, given), env: {}, file: null })).values;
+    const config = asUsage(() => loadSettings(trackerSettings, { flags: flagsFor(storeSettings, given), file: given['config'] as string | undefined, otherKeys })).values;
+    const output = new Output(options['output'] as 'table' | 'json');
+    end(exitCodes[await endOf(async () => (await row.handler())({ config, options: options as never, output }))].code);
+  });
+}
+
+/** How the work ended; what it failed with is printed. */
+async function endOf(work: () => Promise<ExitName>): Promise<ExitName> {
+  try {
+    return await work();
   } catch (error) {
     if (!(error instanceof LtsError)) throw error;
     process.stderr.write(`lts: ${error.reason}: ${error.message}\n`);
     return exitOfError(error);
-  } finally {
-    target.close();
   }
+}
+
+function examplesText(examples: readonly string[]): string {
+  return examples.length === 0 ? '' : `\nExamples:\n${examples.map((example) => `  ${example}\n`).join('')}`;
 }
 
 function asUsage<T>(load: () => T): T {

@@ -147,7 +147,7 @@ export async function migrateStore(config: JobTrackerConfig, log: Logger): Promi
   return openStoreTools(config).migrate();
 }
 
-/** Makes the store of the settings the cluster's. Tells both ids; CONFIG_INVALID without a ZooKeeper or while trackers run. */
+/** Makes the store of the settings the cluster's. Tells both ids; CONFIG_INVALID without a ZooKeeper, TRACKERS_RUNNING. */
 export async function adoptStoreOf(config: JobTrackerConfig, force: boolean, log: Logger): Promise<{ storeId: string; before: string | undefined }> {
   if (config.zookeeper === undefined) throw new LtsError('CONFIG_INVALID', 'zookeeper: is missing; a cluster without ZooKeeper names no store');
   const { storeId } = (await openStoreTools(config).check()).identity;

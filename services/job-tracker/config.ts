@@ -33,7 +33,7 @@ export const jobTrackerSettings = defineSettings(
   },
   ({ listen, insecure }) => requireInsecure(listen, insecure),
   ({ store, postgresUrl }) => {
-    if (store === 'postgres' && postgresUrl === undefined) throw new LtsError('CONFIG_INVALID', 'postgresUrl: is missing; --store postgres needs --postgres-url or LTS_POSTGRES_URL');
+    if (store === 'postgres' && postgresUrl === undefined) throw new LtsError('CONFIG_INVALID', 'postgresUrl: --store postgres needs it; give --postgres-url or LTS_POSTGRES_URL');
   },
 );
 

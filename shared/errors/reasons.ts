@@ -29,6 +29,7 @@ export const reasons = {
   STORE_DAMAGED: { code: status.DATA_LOSS, action: 'Restore the store from a backup.' },
   CONFIG_INVALID: { code: status.FAILED_PRECONDITION, action: 'Correct the named settings.' },
   LAST_TRACKER: { code: status.FAILED_PRECONDITION, action: 'Start another JobTracker, or undrain one; to stop this one, just stop it.' },
+  TRACKERS_RUNNING: { code: status.FAILED_PRECONDITION, action: 'Stop, or bring up to date, the named trackers first.' },
   STALE_EPOCH: { code: status.ABORTED, action: 'Another owner has taken over; follow the cluster map.' },
   VERSION_CONFLICT: { code: status.ABORTED, action: 'Read again and repeat.' },
   UNSUPPORTED: { code: status.UNIMPLEMENTED, action: 'Call a node that serves it.' },

@@ -4,6 +4,7 @@ import { clientCommands } from '../../services/cli/commands.js';
 import { exitCodes } from '../../services/cli/exit-codes.js';
 import { processSettings } from '../../services/cli/process-settings.js';
 import { serviceCommands } from '../../services/cli/service-commands.js';
+import { storeCommands } from '../../services/cli/store-commands.js';
 import { describeSettings, type SettingDescription } from '../../shared/config/describe-settings.js';
 import type { AnySettings } from '../../shared/config/settings.js';
 import { reasons } from '../../shared/errors/reasons.js';
@@ -41,7 +42,8 @@ function commandsTable(): string {
     return [`\`lts ${[...path, ...shown].join(' ')}\``, description];
   });
   const services = serviceCommands.map(({ name, description }) => [`\`lts ${name}\``, description]);
-  return table(['command', 'what it does'], [...services, ['`lts config [service]`', 'Prints the settings in force, with where each comes from.'], ...ours]);
+  const stores = storeCommands.map(({ name, description }) => [`\`lts store ${name}\``, description]);
+  return table(['command', 'what it does'], [...services, ['`lts config [service]`', 'Prints the settings in force, with where each comes from.'], ...ours, ...stores]);
 }
 
 /** Every table of the README that the code knows better, by the name in its marks. */

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { clientCommands } from '../../services/cli/commands.js';
+import { storeCommands } from '../../services/cli/store-commands.js';
 import { mayFollow, states } from '../../services/job-tracker/queue/instance-state.js';
 import { packageRoot } from '../../shared/package-root.js';
 import { tables, tablesIn, withTables } from './readme-tables.js';
@@ -74,7 +75,7 @@ describe('the commands in README.md', () => {
   it('are commands of lts', () => {
     const used = all(readme, /(?:^|`)(?:npx )?lts ([a-z-]+(?: [a-z]+)?)/gm);
     expect(used.length).toBeGreaterThan(30);
-    const known = new Set([...clientCommands.map(({ path }) => path.join(' ')), 'standalone', 'job-client', 'job-tracker', 'task-tracker', 'config']);
+    const known = new Set([...clientCommands.map(({ path }) => path.join(' ')), ...storeCommands.map(({ name }) => `store ${name}`), 'standalone', 'job-client', 'job-tracker', 'task-tracker', 'config']);
     const unknown = used.filter((command) => !known.has(command) && !known.has(command.split(' ')[0] ?? ''));
     expect(unknown).toEqual([]);
   });

@@ -24,7 +24,7 @@ export async function registeredTrackers(registry: Registry, clock: Clock): Prom
 export async function adoptStore(registry: Registry, storeId: string, force: boolean, clock: Clock): Promise<string | undefined> {
   const trackers = await registeredTrackers(registry, clock);
   if (trackers.length > 0 && !force) {
-    throw new LtsError('CONFIG_INVALID', `${named(trackers)} registered and may work on another store; stop them first, or --force`);
+    throw new LtsError('TRACKERS_RUNNING', `${named(trackers)} registered and may work on another store; stop them first, or --force`);
   }
   const document = registry.document(storeDocument);
   const known = await document.read();
@@ -36,7 +36,7 @@ export async function adoptStore(registry: Registry, storeId: string, force: boo
 /** Refuses while a tracker of an older release is registered: it needs what a contracting migration takes away. */
 export async function refuseOlderTrackers(registry: Registry, version: string, clock: Clock): Promise<void> {
   const older = (await registeredTrackers(registry, clock)).filter((tracker) => isOlder(tracker.version, version));
-  if (older.length > 0) throw new LtsError('CONFIG_INVALID', `${named(older)} registered with an older version than ${version}; bring them to this version first`);
+  if (older.length > 0) throw new LtsError('TRACKERS_RUNNING', `${named(older)} registered with an older version than ${version}; bring them to this version first`);
 }
 
 /** Whether a release is older than another; what is no number counts as older. */
