@@ -101,12 +101,9 @@ export class WorkerDirectory {
     worker.session?.end(new LtsError('INCARNATION_SUPERSEDED', `the same process (${hello.incarnation}) opened a newer stream`));
     worker.session = session;
     worker.info = { workThreads: hello.work_threads, host: hello.host.slice(0, longestName), pid: hello.pid, version: hello.version.slice(0, longestName), address };
-    const types = new Set(hello.types);
-    const news = [...types].some((type) => !worker.types.has(type)) || worker.types.size > 0 !== types.size > 0;
-    worker.types = types;
+    worker.types = new Set(hello.types);
     worker.predecessors = new Set(hello.predecessors);
     this.ofGroup(worker.group).changed();
-    if (news) this.#groups.groups.get(worker.group)?.ready.reset();
     session.welcome(this.#settings.trackerId(), this.#settings.graceMs, this.#settings.pingIntervalMs);
     this.#ask(worker);
     this.#log.info('worker.online', { worker: identity.nodeId, incarnation: identity.incarnation, group: worker.group, address });
@@ -159,6 +156,8 @@ export class WorkerDirectory {
     const listed = worker.inventory;
     worker.inventory = new Map();
     worker.confirmed = true;
+    // What no connected worker could run may be what this one runs.
+    this.#groups.groups.get(worker.group)?.ready.recall();
     worker.grace?.cancel();
     worker.grace = undefined;
     worker.resend = [];

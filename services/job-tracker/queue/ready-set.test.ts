@@ -58,6 +58,16 @@ describe('ReadySet', () => {
     expect(drain(set)).toEqual([2]);
   });
 
+  it('reads from the start again once somebody may run what was passed over, and only then', () => {
+    const set = new ReadySet(4, false);
+    set.refill([row(1, 1, 0, 'a'), row(2, 1, 0, 'b'), row(3, 1, 0, 'b'), row(4, 1, 0, 'b')], 4, set.generation);
+    set.recall();
+    expect(set.size).toBe(4);
+    set.passOver((each) => each.type === 'b');
+    set.recall();
+    expect([set.size, set.boundary, set.hasMore]).toEqual([0, undefined, true]);
+  });
+
   it('gives every row exactly once and in order, whatever stays in the store', () => {
     const operation = fc.oneof(
       fc.record({ kind: fc.constant('arrive' as const), priority: fc.integer({ min: 0, max: 3 }), dueAt: fc.integer({ min: 0, max: 3 }) }),

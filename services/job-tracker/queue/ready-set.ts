@@ -8,7 +8,7 @@ export function compareReady(a: ReadyKey, b: ReadyKey): number {
 /**
  * The ready rows of one group that are in memory: always a prefix of the stored order, at most `capacity` of them.
  * What arrives behind the boundary of a set that is not complete stays in the store; what arrives before it pushes the
- * tail out. Rows of types that no worker runs can be passed over: they stay in the store until `reset`.
+ * tail out. Rows of types that no worker runs can be passed over: they stay in the store until `recall`.
  */
 export class ReadySet {
   /** Sorted; the live part begins at #head, so that taking the first one costs nothing. */
@@ -20,6 +20,7 @@ export class ReadySet {
   readonly #most: number;
   #capacity: number;
   #generation = 0;
+  #passedOver = false;
 
   /**
    * @param most capacity that it never exceeds
@@ -111,8 +112,15 @@ export class ReadySet {
   /** Lets go of rows that no worker can run, when they fill the set: the next read goes on behind them. */
   passOver(accepts: (row: ReadyRow) => boolean): void {
     if (this.#complete) return;
+    const before = this.size;
     this.#rows = this.#rows.slice(this.#head).filter(accepts);
     this.#head = 0;
+    if (this.size < before) this.#passedOver = true;
+  }
+
+  /** Takes back what was passed over: the next read finds it again. To be called when a worker comes. */
+  recall(): void {
+    if (this.#passedOver) this.reset();
   }
 
   /** Forgets all rows: the next read begins at the start of the order. */
@@ -121,6 +129,7 @@ export class ReadySet {
     this.#head = 0;
     this.#boundary = undefined;
     this.#complete = false;
+    this.#passedOver = false;
     this.#generation++;
   }
 
