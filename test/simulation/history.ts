@@ -1,0 +1,95 @@
+import { checkHistory, type Violation } from '../checker/check-history.js';
+import type { Event } from '../checker/history.js';
+import { epochOf } from '../checker/history.js';
+import type { CommitBatch, Outcome } from '../../services/job-tracker/queue/queue-store.js';
+import type { Tables } from './store/rows.js';
+
+/** Most violations of one run that are kept. */
+const most = 20;
+
+/** What has happened in a run, and what of it breaks a promise. Promises have the numbers of the README. */
+export class History {
+  readonly violations: Violation[] = [];
+  /** Told of each violation at once. */
+  onViolation: (violation: Violation) => void = () => undefined;
+  readonly #events: Event[] = [];
+  /** The first answer to each id. */
+  readonly #answers = new Map<string, string>();
+  /** Instances whose cancel was acked. */
+  readonly #cancelAcked = new Set<string>();
+  /** By partition: the highest epoch of a commit, and who made it. */
+  readonly #commits = new Map<number, { epoch: number; by: string }>();
+  readonly #acked = new Set<string>();
+  /** When the last start of each group was committed. */
+  readonly startedAt = new Map<string, number>();
+
+  violate(promise: number, message: string): void {
+    if (this.violations.length >= most) return;
+    this.violations.push({ promise, message });
+    this.onViolation({ promise, message });
+  }
+
+  get acked(): ReadonlySet<string> {
+    return this.#acked;
+  }
+
+  record(event: Event): void {
+    this.#events.push(event);
+  }
+
+  /** A submit was answered: 2, the same id always gets the same answer. */
+  answered(id: string, outcome: string, atMostOnce: boolean, needFeedback: boolean): void {
+    const first = this.#answers.get(id);
+    if (first !== undefined && first !== outcome) this.violate(2, `${id} was answered ${first} and then ${outcome}`);
+    this.#answers.set(id, outcome);
+    if (first !== undefined || (outcome !== 'SUBMIT_OUTCOME_ACCEPTED' && outcome !== 'SUBMIT_OUTCOME_REPLACED')) return;
+    this.#acked.add(id);
+    this.record({ kind: 'acked', id, atMostOnce, needFeedback });
+  }
+
+  cancelAcked(ids: readonly string[]): void {
+    for (const id of ids) this.#cancelAcked.add(id);
+  }
+
+  isCancelAcked(id: string): boolean {
+    return this.#cancelAcked.has(id);
+  }
+
+  /** A commit has taken effect: 3 and 4, owners follow one another; 10, nothing starts after a cancel was acked. */
+  committed(by: string, { epochs, transitions }: CommitBatch, outcomes: readonly Outcome[], tables: Tables, now: number): void {
+    for (const { partition, epoch } of epochs) {
+      const last = this.#commits.get(partition);
+      if (last !== undefined && epoch < last.epoch) this.violate(3, `${by} committed to partition ${partition} under epoch ${epoch} after ${last.by} did under ${last.epoch}`);
+      if (last !== undefined && epoch === last.epoch && by !== last.by) this.violate(4, `${by} and ${last.by} both committed to partition ${partition} under epoch ${epoch}`);
+      if (last === undefined || epoch >= last.epoch) this.#commits.set(partition, { epoch, by });
+    }
+    for (const [i, outcome] of outcomes.entries()) {
+      const t = transitions[i];
+      if (outcome.kind === 'admit' && t?.kind === 'admit' && 'placement' in outcome && outcome.placement === 'started') this.startedAt.set(t.nodeGroup, now);
+      if (outcome.kind !== 'start' || t?.kind !== 'start' || !outcome.started) continue;
+      const row = tables.rows.get(t.seq);
+      if (row === undefined) continue;
+      this.startedAt.set(row.nodeGroup, now);
+      if (this.#cancelAcked.has(row.id)) this.violate(10, `attempt ${t.attempt} of ${row.id} was committed after its cancel was acked`);
+    }
+  }
+
+  /**
+   * Looks at the whole history beside what is stored at the end. `finished`: everything had the time to end; otherwise
+   * only what holds at any moment is checked.
+   */
+  check(tables: Tables, finished: boolean): void {
+    for (const row of tables.rows.values()) {
+      if (row.state === 'IGNORED') continue;
+      const running = row.state === 'EXECUTING' || row.state === 'CANCELLING' ? [{ attempt: row.attempts, fence: row.fence, outcome: '' }] : [];
+      const attempts = row.records.map(({ attempt, fence, outcome = '' }) => ({ attempt, fence, outcome }));
+      this.record({ kind: 'stored', id: row.id, state: row.state === 'BLOCKED' ? 'WAITING' : row.state, attempts: [...attempts, ...running] });
+    }
+    for (const violation of checkHistory(this.#events)) {
+      const needsEnd = violation.promise === 14 || violation.message.includes(' is still ');
+      if (finished || !needsEnd) this.violate(violation.promise, violation.message);
+    }
+  }
+}
+
+export { epochOf };

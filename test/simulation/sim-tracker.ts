@@ -1,0 +1,83 @@
+import { feedbackService } from '../../services/job-tracker/rpc/feedback-service.js';
+import { jobService } from '../../services/job-tracker/rpc/job-service.js';
+import { workerService } from '../../services/job-tracker/rpc/worker-service.js';
+import { TrackerCore } from '../../services/job-tracker/tracker-core.js';
+import { createHandlers } from '../../shared/grpc/handlers.js';
+import { idMaker } from '../../shared/ids.js';
+import { methods } from './network/methods.js';
+import type { Serve } from './network/network.js';
+import { NodeClock, type WallClock } from './node-clock.js';
+import { Process } from './scheduler.js';
+import { SimRegistry } from './sim-registry.js';
+import { FaultyLane } from './store/faulty-lane.js';
+import { MemoryStore } from './store/memory-store.js';
+import type { World } from './world.js';
+
+/** One process start of a JobTracker: the whole core and its adapters, on the ports of the simulation. */
+export class SimTracker {
+  readonly process: Process;
+  readonly core: TrackerCore;
+  readonly registry: SimRegistry;
+  readonly lane: FaultyLane;
+  leaving = false;
+  readonly #world: World;
+
+  constructor(world: World, nodeId: string, address: string, wall: WallClock) {
+    const { scheduler, settings, random } = world;
+    this.#world = world;
+    const incarnation = world.newId();
+    this.process = new Process(`${nodeId}#${world.nextNumber()}`, nodeId);
+    const clock = new NodeClock(scheduler, this.process, wall);
+    const log = world.logger(this.process);
+    this.registry = new SimRegistry(world.hub, scheduler, this.process);
+    this.lane = new FaultyLane(scheduler, this.process, settings.storeDeadlineMs, (statement) => world.asCommitter(this.process.name, statement));
+    const store = new MemoryStore(world.db, world.db, this.lane);
+    const newId = idMaker(random.fork().fill);
+    this.core = new TrackerCore({
+      config: {
+        cluster: 'sim', partitions: world.db.partitions, grace: settings.graceMs, pingInterval: 2_000, backlogLimit: settings.backlogLimit, readyInMemory: 64,
+        retention: 7 * 86_400_000, diskReserve: 0,
+      },
+      store, registry: this.registry, incarnation, clock, newId, log, onFailed: (error) => world.history.violate(0, `${this.process.name} failed: ${error.message}`),
+    });
+    world.network.listen(address, { process: this.process, methods: this.#serve(clock, log) });
+    this.core.start({ kind: 'job-tracker', nodeId, incarnation, nodeGroup: '', address, version: 'sim', startedAt: clock.now() });
+  }
+
+  /** Ends at once. */
+  crash(silently: boolean): void {
+    this.lane.breakDown('the owner has died');
+    this.#end(silently);
+    this.registry.abandon();
+  }
+
+  /** A planned leave. */
+  async leave(): Promise<void> {
+    this.leaving = true;
+    this.core.stopTaking();
+    await Promise.race([this.core.flushed(), new Promise<void>((resolve) => this.#world.scheduler.after(1_000, 'flush deadline', resolve, this.process))]);
+    await this.core.leave();
+    await this.registry.close();
+    this.#end(false);
+  }
+
+  #end(silently: boolean): void {
+    this.#world.scheduler.kill(this.process);
+    this.#world.network.killed(this.process, silently);
+  }
+
+  #serve(clock: NodeClock, log: ReturnType<World['logger']>): Map<string, Serve> {
+    const { core } = this;
+    const handlers = createHandlers(log);
+    const common = { ownership: core.ownership, clock, log };
+    const work = workerService(handlers, { ...common, directory: core.directory, results: core.results, logs: core.logs, groups: core.groups });
+    const feedback = feedbackService(handlers, { ...common, delivery: core.delivery });
+    const jobs = jobService(handlers, core.admission, core.cancellation);
+    return new Map<string, Serve>([
+      [methods.work.path, { duplex: work['Work'] as never }],
+      [methods.watchFeedback.path, { duplex: feedback['WatchFeedback'] as never }],
+      [methods.submitJobs.path, { unary: jobs['SubmitJobs'] as never }],
+      [methods.cancelJob.path, { unary: jobs['CancelJob'] as never }],
+    ]);
+  }
+}

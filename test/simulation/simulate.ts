@@ -1,0 +1,93 @@
+import type { Violation } from '../checker/check-history.js';
+import { Faults } from './faults.js';
+import { compareMemory, leftovers } from './memory-checks.js';
+import { Random } from './random.js';
+import { settingsOf } from './settings.js';
+import { sessionMs } from './sim-registry.js';
+import { World } from './world.js';
+
+/** What came of a seed. */
+export interface Run {
+  seed: number;
+  violations: readonly Violation[];
+  /** The same for the same seed and code. */
+  hash: string;
+  events: number;
+  jobs: number;
+  virtualMs: number;
+  /** How long after the last fault each group had work again, at most; undefined when nothing healed. */
+  resumedAfterMs: number | undefined;
+}
+
+const compareEveryMs = 2_000;
+/** Promise 18. */
+const resumeWithinMs = sessionMs + 2_000;
+/** Everything must have ended by then, after the last fault. */
+const endWithinMs = 600_000;
+
+/** Plays one seed from its beginning to its end. `write` gets every step. */
+export async function simulate(seed: number, write?: (line: string) => void): Promise<Run> {
+  const { random } = Math;
+  // Jitter of back-offs follows from the seed, too.
+  Math.random = new Random(seed + 7).next;
+  try {
+    return await play(seed, write);
+  } finally {
+    Math.random = random;
+  }
+}
+
+async function play(seed: number, write?: (line: string) => void): Promise<Run> {
+  const settings = settingsOf(seed);
+  const world = new World(settings, write);
+  const { scheduler, history } = world;
+  history.onViolation = ({ promise, message }) => {
+    world.trace(`VIOLATION of promise ${promise}: ${message}`);
+    scheduler.end();
+  };
+  const faults = new Faults(world);
+  compareNow(world);
+  await scheduler.runUntil(settings.faultsUntilMs);
+  const resumedAfterMs = settings.heals && history.violations.length === 0 ? await recover(world, faults) : undefined;
+  history.check(world.db.tables, settings.heals && history.violations.length === 0);
+  return { seed, violations: history.violations, hash: scheduler.trace.value, events: scheduler.executed, jobs: history.acked.size, virtualMs: scheduler.now, resumedAfterMs };
+}
+
+/** The faults are over: work goes on soon, and everything ends. */
+async function recover(world: World, faults: Faults): Promise<number> {
+  const { scheduler, history } = world;
+  const healedAt = scheduler.now;
+  faults.setClocks();
+  history.startedAt.clear();
+  for (const client of world.clients) client.probe();
+  await scheduler.runUntil(healedAt + resumeWithinMs);
+  for (const group of world.groups) {
+    if (history.startedAt.has(group) || !canStart(world, group)) continue;
+    history.violate(18, `nothing of ${group} was started within ${resumeWithinMs} ms after the last fault`);
+  }
+  while (history.violations.length === 0 && scheduler.now < healedAt + endWithinMs) {
+    if (scheduler.now > world.settings.loadUntilMs && leftovers(world).length === 0) break;
+    await scheduler.runUntil(scheduler.now + 2_000);
+  }
+  for (const left of leftovers(world)) history.violate(1, `after ${endWithinMs} ms without faults ${left}`);
+  return Math.max(0, ...[...history.startedAt.values()].map((at) => at - healedAt));
+}
+
+function canStart(world: World, group: string): boolean {
+  const ready = world.db.tables.in('READY').filter((row) => row.nodeGroup === group);
+  return world.runningWorkers.some(({ place, runner, leaving }) => {
+    const free = place.nodeGroup === group && !leaving && runner.running < place.workThreads;
+    return free && ready.some(({ type }) => place.types.length === 0 || place.types.includes(type));
+  });
+}
+
+/** Now and then the memory of each tracker is held against the store, when nothing is between them. */
+function compareNow(world: World): void {
+  for (const tracker of world.runningTrackers) {
+    if (tracker.process.paused) continue;
+    void tracker.core.flushed().then(() => {
+      if (tracker.process.alive && tracker.lane.pending === 0) compareMemory(world, tracker);
+    });
+  }
+  world.scheduler.after(compareEveryMs, 'compare', () => compareNow(world));
+}

@@ -1,0 +1,145 @@
+import { LtsError } from '../../../shared/errors/lts-error.js';
+import {
+  type CommitBatch, CommitFailed, type FeedbackRow, type FeedbackSettlement, type HeldEpoch, type LoadedPartition, type LogRow, type Outcome, type OwnerIdentity, type ReadyKey,
+  type ReadyRow, type StoredOwner,
+} from '../../../services/job-tracker/queue/queue-store.js';
+import { isBefore, readyRow, Tables, taskKey } from './rows.js';
+import { applyTransition } from './transitions.js';
+
+/** Told of each commit in the order in which they take effect. */
+export type CommitListener = (batch: CommitBatch, outcomes: readonly Outcome[]) => void;
+
+/**
+ * The database behind QueueStore, in memory: every call is one transaction that has happened when it returns. It outlives
+ * all connections.
+ */
+export class MemoryDatabase {
+  readonly tables: Tables;
+  readonly cluster: string;
+  readonly storeId: string;
+  onCommit: CommitListener = () => undefined;
+
+  constructor(cluster: string, partitions: number, storeId: string) {
+    this.cluster = cluster;
+    this.storeId = storeId;
+    this.tables = new Tables(partitions);
+  }
+
+  get partitions(): number {
+    return this.tables.owners.length;
+  }
+
+  commit(batch: CommitBatch): Outcome[] {
+    for (const held of batch.epochs) {
+      if (this.tables.holds(held)) continue;
+      throw new CommitFailed('STALE_EPOCH', `partition ${held.partition} has epoch ${this.tables.owners[held.partition]?.epoch}, the commit came with ${held.epoch}`, true);
+    }
+    const unheld = batch.transitions.find(({ partition }) => !batch.epochs.some((held) => held.partition === partition));
+    if (unheld !== undefined) throw new CommitFailed('STORE_FAILED', `a transition touches partition ${unheld.partition}, but the commit brings no epoch for it`, true);
+    const outcomes = batch.transitions.map((t) => applyTransition(this.tables, t));
+    this.onCommit(batch, outcomes);
+    return outcomes;
+  }
+
+  take(partitions: readonly number[], { nodeId, incarnation }: OwnerIdentity): HeldEpoch[] {
+    const unknown = partitions.find((partition) => this.tables.owners[partition] === undefined);
+    if (unknown !== undefined) throw new LtsError('CONFIG_INVALID', `the store has no partition ${unknown}`);
+    return partitions.map((partition) => {
+      const owner = this.tables.owners[partition] as StoredOwner;
+      Object.assign(owner, { nodeId, incarnation });
+      return { partition, epoch: ++owner.epoch };
+    });
+  }
+
+  release(held: readonly HeldEpoch[]): void {
+    for (const each of held) {
+      const owner = this.tables.owners[each.partition];
+      if (owner?.epoch === each.epoch) Object.assign(owner, { epoch: owner.epoch + 1, nodeId: '', incarnation: '' });
+    }
+  }
+
+  fenced(held: readonly HeldEpoch[]): number[] {
+    return held.filter((each) => !this.tables.holds(each)).map(({ partition }) => partition);
+  }
+
+  load(partition: number): LoadedPartition {
+    const { tables } = this;
+    const rows = [...tables.live.values()].filter((row) => row.partition === partition);
+    const names = [...tables.groups].filter(([, group]) => group.partition === partition).map(([name]) => name);
+    return {
+      groups: names.sort().map((nodeGroup) => {
+        const ofGroup = rows.filter((row) => row.nodeGroup === nodeGroup);
+        const waiting = ofGroup.filter(({ state }) => state === 'WAITING' || state === 'BLOCKED').length;
+        return { nodeGroup, waiting, ready: ofGroup.filter(({ state }) => state === 'READY').length, limits: tables.groups.get(nodeGroup)?.limits };
+      }),
+      executing: rows
+        .filter(({ state }) => state === 'EXECUTING' || state === 'CANCELLING')
+        .map(({ seq, id, nodeGroup, taskId, type, priority, dueAt, attempts, fence, worker, assignedAt, state, retryTimes, lostTimes, policy }) => ({
+          seq, id, nodeGroup, taskId, type, priority, dueAt, attempt: attempts, fence, worker, assignedAt, cancelling: state === 'CANCELLING', retryTimes, lostTimes, policy,
+        })),
+      nextDueAt: tables.waiting(partition)[0]?.dueAt,
+    };
+  }
+
+  readReady(nodeGroup: string, after: ReadyKey | undefined, limit: number): ReadyRow[] {
+    return this.tables
+      .in('READY')
+      .filter((row) => row.nodeGroup === nodeGroup && (after === undefined || isBefore(after, row)))
+      .sort((a, b) => (isBefore(a, b) ? -1 : 1))
+      .slice(0, limit)
+      .map(readyRow);
+  }
+
+  appendLogs(lines: readonly LogRow[]): void {
+    for (const line of lines) {
+      if (!this.tables.byId.has(line.id)) continue;
+      const known = this.tables.logs.get(line.id);
+      if (known === undefined) this.tables.logs.set(line.id, [line]);
+      else known.push(line);
+    }
+  }
+
+  readFeedback(submitNodeGroup: string, partitions: readonly number[], afterSeq: number, now: number, limit: number): FeedbackRow[] {
+    return this.owed(submitNodeGroup)
+      .filter((row) => !row.dead && row.seq > afterSeq && row.nextAt <= now && partitions.includes(this.tables.groups.get(row.nodeGroup)?.partition ?? -1))
+      .slice(0, limit);
+  }
+
+  /** Copies of what is owed to the group, to any when the name is empty, oldest first. */
+  owed(submitNodeGroup: string): FeedbackRow[] {
+    return [...this.tables.feedback.values()].filter((row) => submitNodeGroup === '' || row.submitNodeGroup === submitNodeGroup).map((row) => ({ ...row }));
+  }
+
+  settleFeedback({ taken, failed }: FeedbackSettlement): void {
+    for (const id of taken) this.tables.feedback.delete(id);
+    for (const { id, message, nextAt, dead } of failed) {
+      const row = this.tables.feedback.get(id);
+      if (row !== undefined) Object.assign(row, { deliveries: row.deliveries + 1, lastError: message, nextAt, dead });
+    }
+  }
+
+  resendFeedback(ids: readonly string[], submitNodeGroup: string, now: number): number {
+    const wanted = [...this.tables.feedback.values()].filter((row) => row.dead && (ids.length > 0 ? ids.includes(row.id) : row.submitNodeGroup === submitNodeGroup));
+    for (const row of wanted) Object.assign(row, { dead: false, deliveries: 0, nextAt: now });
+    return wanted.length;
+  }
+
+  purge(before: number, limit: number): number {
+    const { tables } = this;
+    const old = [...tables.rows.values()].filter((row) => !tables.live.has(row.seq) && row.endedAt < before && row.createdAt < before).slice(0, limit);
+    for (const { seq, id } of old) {
+      tables.rows.delete(seq);
+      tables.byId.delete(id);
+      tables.feedback.delete(id);
+      tables.logs.delete(id);
+    }
+    return old.length;
+  }
+
+  /** The newest instance of a task. */
+  newestOf(task: { nodeGroup: string; taskId: string }): string | undefined {
+    const live = this.tables.tasks.get(taskKey(task));
+    if (live !== undefined) return (live.next ?? live.current).id;
+    return [...this.tables.rows.values()].findLast((row) => row.state !== 'IGNORED' && row.nodeGroup === task.nodeGroup && row.taskId === task.taskId)?.id;
+  }
+}

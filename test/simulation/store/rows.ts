@@ -1,0 +1,111 @@
+import type { AttemptOutcome, FinalState } from '../../../services/job-tracker/queue/instance-state.js';
+import type { FeedbackRow, GroupLimits, HeldEpoch, LogRow, NewlyReady, ReadyKey, ReadyRow, RunPolicy, StoredOwner, WorkerIdentity } from '../../../services/job-tracker/queue/queue-store.js';
+import type { AttemptRow } from '../../../services/job-tracker/queue/status-queries.js';
+
+/** Where a row stands. BLOCKED waits behind a run of its task; IGNORED is the id of a duplicate, no instance. */
+export type RowState = 'WAITING' | 'BLOCKED' | 'READY' | 'EXECUTING' | 'CANCELLING' | FinalState | 'IGNORED';
+
+/** One instance with all that is stored of it. */
+export interface Row {
+  readonly seq: number;
+  readonly id: string;
+  readonly partition: number;
+  readonly nodeGroup: string;
+  readonly taskId: string;
+  readonly type: string;
+  readonly priority: number;
+  readonly createdAt: number;
+  readonly policy: RunPolicy;
+  readonly job: Buffer;
+  /** The JobClient group that wants its result. */
+  readonly owes: string | undefined;
+  first: 'accepted' | 'replaced' | 'duplicate';
+  existingId: string;
+  state: RowState;
+  dueAt: number;
+  endedAt: number;
+  attempts: number;
+  retryTimes: number;
+  lostTimes: number;
+  fence: number;
+  worker: WorkerIdentity;
+  assignedAt: number;
+  /** Ended attempts, oldest first. */
+  readonly records: AttemptRow[];
+  message: string;
+  outcome: AttemptOutcome | undefined;
+}
+
+/** The living instances of one task. */
+export interface TaskRows {
+  current: Row;
+  next: Row | undefined;
+}
+
+/** Everything that is stored. */
+export class Tables {
+  readonly owners: StoredOwner[];
+  readonly groups = new Map<string, { partition: number; limits: GroupLimits | undefined }>();
+  readonly rows = new Map<number, Row>();
+  readonly byId = new Map<string, Row>();
+  /** Those that have not ended. */
+  readonly live = new Map<number, Row>();
+  readonly tasks = new Map<string, TaskRows>();
+  readonly feedback = new Map<string, FeedbackRow>();
+  readonly logs = new Map<string, LogRow[]>();
+  lastSeq = 0;
+  lastOwed = 0;
+
+  constructor(partitions: number) {
+    this.owners = Array.from({ length: partitions }, (_, partition) => ({ partition, epoch: 0, nodeId: '', incarnation: '' }));
+  }
+
+  /** The row, when it is of that partition. */
+  of(partition: number, seq: number): Row | undefined {
+    const row = this.rows.get(seq);
+    return row?.partition === partition ? row : undefined;
+  }
+
+  holds({ partition, epoch }: HeldEpoch): boolean {
+    return this.owners[partition]?.epoch === epoch;
+  }
+
+  /** Living rows in one of these states. */
+  in(...states: RowState[]): Row[] {
+    return [...this.live.values()].filter(({ state }) => states.includes(state));
+  }
+
+  /** Rows of the partition that wait for their time, the earliest first. */
+  waiting(partition: number): Row[] {
+    return this.in('WAITING')
+      .filter((row) => row.partition === partition)
+      .sort((a, b) => a.dueAt - b.dueAt || a.seq - b.seq);
+  }
+}
+
+/** Jobs of at most this size come with their ready rows. */
+const smallJobBytes = 4_096;
+
+export function taskKey({ nodeGroup, taskId }: { nodeGroup: string; taskId: string }): string {
+  return `${nodeGroup}\n${taskId}`;
+}
+
+export function readyRow({ seq, id, type, priority, dueAt, attempts, retryTimes, lostTimes, policy, job }: Row): ReadyRow {
+  return { seq, id, type, priority, dueAt, attempts, retryTimes, lostTimes, policy, job: job.length <= smallJobBytes ? job : undefined };
+}
+
+export function newlyReady(row: Row): NewlyReady {
+  return { ...readyRow(row), nodeGroup: row.nodeGroup };
+}
+
+export function isBefore(a: ReadyKey, b: ReadyKey): boolean {
+  return (a.priority - b.priority || a.dueAt - b.dueAt || a.seq - b.seq) < 0;
+}
+
+/** The attempt that runs, or how it ended. */
+export function attemptOf({ attempts, worker, assignedAt, fence }: Row): AttemptRow {
+  return {
+    attempt: attempts, worker: worker.nodeId, incarnation: worker.incarnation, assignedAt, startedAt: 0, endedAt: 0, outcome: undefined, message: '', truncated: false,
+    lateOutcome: undefined, lateMessage: '', fence,
+  };
+}

@@ -1,0 +1,130 @@
+import { idMaker } from '../../shared/ids.js';
+import type { Logger } from '../../shared/log/logger.js';
+import { LocalRegistryHub } from '../../shared/registry/registries/local-hub.js';
+import { History } from './history.js';
+import type { SimJob } from './jobs.js';
+import { Network } from './network/network.js';
+import { WallClock } from './node-clock.js';
+import { Random } from './random.js';
+import { type Process, Scheduler } from './scheduler.js';
+import type { Settings } from './settings.js';
+import { SimClient } from './sim-client.js';
+import { simLogger } from './sim-logger.js';
+import { SimTracker } from './sim-tracker.js';
+import { SimWorker, WorkerDisk, type WorkerPlace } from './sim-worker.js';
+import { MemoryDatabase } from './store/memory-database.js';
+
+/** A tracker over its restarts. */
+export interface TrackerSite {
+  nodeId: string;
+  address: string;
+  wall: WallClock;
+  running: SimTracker | undefined;
+}
+
+/** A worker over its restarts. */
+export interface WorkerSite {
+  place: WorkerPlace;
+  running: SimWorker | undefined;
+}
+
+const trackerCount = 3;
+const clientCount = 2;
+
+/** The whole simulated system: what outlives processes, and the processes that run now. */
+export class World {
+  readonly settings: Settings;
+  readonly random: Random;
+  readonly scheduler: Scheduler;
+  readonly network: Network;
+  readonly hub = new LocalRegistryHub();
+  readonly db: MemoryDatabase;
+  readonly history = new History();
+  readonly newId: () => string;
+  /** All that were ever submitted. */
+  readonly jobs = new Map<string, SimJob>();
+  readonly groups: string[];
+  readonly trackers: TrackerSite[];
+  readonly workers: WorkerSite[];
+  readonly clients: SimClient[];
+  readonly #write: ((line: string) => void) | undefined;
+  #number = 0;
+  #committer = '';
+
+  constructor(settings: Settings, write?: (line: string) => void) {
+    this.settings = settings;
+    this.#write = write;
+    this.random = new Random(settings.seed + 1_000_003);
+    this.scheduler = new Scheduler(this.random.fork());
+    this.scheduler.onEvent = write;
+    this.scheduler.onThrown = (error, what) => this.history.violate(0, `${what} threw ${error instanceof Error ? error.stack : String(error)}`);
+    this.network = new Network(this.scheduler);
+    const id = idMaker(this.random.fork().fill);
+    this.newId = () => id(1_800_000_000_000);
+    this.db = new MemoryDatabase('sim', settings.partitions, '00000000-0000-4000-8000-000000000000');
+    this.db.onCommit = (batch, outcomes) => this.history.committed(this.#committer, batch, outcomes, this.db.tables, this.scheduler.now);
+    this.groups = Array.from({ length: settings.groups }, (_, i) => `group-${i + 1}`);
+    this.trackers = Array.from({ length: trackerCount }, (_, i) => ({ nodeId: `tracker-${i + 1}`, address: `10.0.0.${i + 1}:7401`, wall: this.#wall(), running: undefined }));
+    this.workers = this.groups.flatMap((nodeGroup, g) => Array.from({ length: settings.workersPerGroup }, (_, i) => ({ place: this.#place(nodeGroup, g, i), running: undefined })));
+    for (const site of this.trackers) this.startTracker(site);
+    for (const site of this.workers) this.startWorker(site);
+    this.clients = Array.from({ length: clientCount }, (_, i) => new SimClient(this, `client-${i + 1}`, `clients-${i % 2}`, this.#wall()));
+  }
+
+  get addresses(): string[] {
+    return this.trackers.map(({ address }) => address);
+  }
+
+  get runningTrackers(): SimTracker[] {
+    return this.trackers.flatMap(({ running }) => running ?? []);
+  }
+
+  get runningWorkers(): SimWorker[] {
+    return this.workers.flatMap(({ running }) => running ?? []);
+  }
+
+  /** All wall clocks. */
+  get walls(): WallClock[] {
+    return [...this.trackers.map(({ wall }) => wall), ...this.workers.map(({ place }) => place.wall)];
+  }
+
+  startTracker(site: TrackerSite): SimTracker {
+    return (site.running = new SimTracker(this, site.nodeId, site.address, site.wall));
+  }
+
+  startWorker(site: WorkerSite): void {
+    site.running = new SimWorker(this, site.place);
+  }
+
+  /** Numbers processes. */
+  nextNumber(): number {
+    return ++this.#number;
+  }
+
+  logger(process: Process): Logger {
+    return simLogger(
+      (line) => this.trace(`${process.name} ${line}`),
+      (line) => this.history.violate(0, `${process.name} ${line}`),
+    );
+  }
+
+  trace(text: string): void {
+    this.scheduler.trace.add(text);
+    this.#write?.(`${this.scheduler.now.toFixed(3)} ${text}`);
+  }
+
+  /** Runs a statement of the database in the name of a process. */
+  asCommitter(name: string, statement: () => unknown): unknown {
+    this.#committer = name;
+    return statement();
+  }
+
+  #place(nodeGroup: string, group: number, i: number): WorkerPlace {
+    const types = i > 0 && this.random.chance(0.3) ? [this.random.pick(['default', 'mail'])] : [];
+    return { nodeId: `worker-${group + 1}-${i + 1}`, nodeGroup, types, workThreads: this.random.int(1, 4), disk: new WorkerDisk(), wall: this.#wall() };
+  }
+
+  #wall(): WallClock {
+    return new WallClock(this.scheduler, 1 + this.random.between(-0.001, 0.001), this.random.between(-500, 500));
+  }
+}
