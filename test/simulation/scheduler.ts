@@ -1,4 +1,5 @@
-import { Random } from './random.js';
+import { nextTick } from 'node:process';
+import type { Random } from './random.js';
 import { TraceHash } from './trace-hash.js';
 
 /** Something that will happen, unless it is cancelled or its process is dead by then. */
@@ -136,8 +137,8 @@ export class Scheduler {
     } catch (error) {
       this.onThrown(error, what);
     }
-    // Every promise that the event has settled runs now: nothing else waits in the loop of this process.
-    await new Promise<void>((resolve) => setImmediate(resolve));
+    // A tick comes when no promise is left to be settled: what the event has caused at once has happened by then.
+    await new Promise<void>((resolve) => nextTick(resolve));
   }
 
   #push(event: Event): void {

@@ -117,10 +117,10 @@ export class SimRegistry implements Registry {
     return () => {
       if (--this.#cuts > 0 || !this.#process.alive) return;
       this.#cutNumber++;
-      this.#inner.resume();
       this.#post('registry answers', () => {
         if (this.#cuts === 0) this.#trustedUntil = Number.POSITIVE_INFINITY;
       });
+      this.#inner.resume();
     };
   }
 

@@ -8,7 +8,7 @@ import { methods } from './network/methods.js';
 import type { Serve } from './network/network.js';
 import { NodeClock, type WallClock } from './node-clock.js';
 import { Process } from './scheduler.js';
-import { SimRegistry } from './sim-registry.js';
+import { sessionMs, SimRegistry } from './sim-registry.js';
 import { FaultyLane } from './store/faulty-lane.js';
 import { MemoryStore } from './store/memory-store.js';
 import type { World } from './world.js';
@@ -36,9 +36,9 @@ export class SimTracker {
     this.core = new TrackerCore({
       config: {
         cluster: 'sim', partitions: world.db.partitions, grace: settings.graceMs, pingInterval: 2_000, backlogLimit: settings.backlogLimit, readyInMemory: 64,
-        retention: 7 * 86_400_000, diskReserve: 0,
+        retention: 7 * 86_400_000, diskReserve: 0, sessionTimeout: sessionMs,
       },
-      store, registry: this.registry, incarnation, clock, newId, log, onFailed: (error) => world.history.violate(0, `${this.process.name} failed: ${error.message}`),
+      store, registry: this.registry, spread: world.db.partitions > 1, incarnation, clock, newId, log, onFailed: (error) => world.history.violate(0, `${this.process.name} failed: ${error.message}`),
     });
     world.network.listen(address, { process: this.process, methods: this.#serve(clock, log) });
     this.core.start({ kind: 'job-tracker', nodeId, incarnation, nodeGroup: '', address, version: 'sim', startedAt: clock.now() });
@@ -54,6 +54,7 @@ export class SimTracker {
   /** A planned leave. */
   async leave(): Promise<void> {
     this.leaving = true;
+    await this.core.handOver();
     this.core.stopTaking();
     await Promise.race([this.core.flushed(), new Promise<void>((resolve) => this.#world.scheduler.after(1_000, 'flush deadline', resolve, this.process))]);
     await this.core.leave();

@@ -28,12 +28,18 @@ const endWithinMs = 600_000;
 /** Plays one seed from its beginning to its end. `write` gets every step. */
 export async function simulate(seed: number, write?: (line: string) => void): Promise<Run> {
   const { random } = Math;
+  const { stackTraceLimit } = Error;
+  // Errors are made by the thousand, and nobody reads where.
+  if (write === undefined) Error.stackTraceLimit = 0;
   // Jitter of back-offs follows from the seed, too.
   Math.random = new Random(seed + 7).next;
   try {
     return await play(seed, write);
   } finally {
     Math.random = random;
+    Error.stackTraceLimit = stackTraceLimit;
+    // One turn for whatever else lives in this process.
+    await new Promise<void>((resolve) => setImmediate(resolve));
   }
 }
 

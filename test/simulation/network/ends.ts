@@ -147,12 +147,30 @@ export class ServerEnd extends EventEmitter {
   }
 }
 
-/** For the trace: which frame it is. */
+/** For the trace: which frame it is, and which attempts are in it. */
 function nameOf(frame: unknown): string {
-  const [name = 'empty', value] = Object.entries(frame as object).find(([, each]) => each !== undefined && each !== null) ?? [];
-  return `${name} ${JSON.stringify(value, (_key, each: unknown) => (isBytes(each) ? undefined : each))}`;
+  for (const [name, value] of Object.entries(frame as Record<string, Frame | undefined>)) {
+    if (value === undefined || value === null) continue;
+    const attempts = value.tasks ?? value.results ?? value.attempts ?? value.held ?? value.refusals ?? [];
+    const ids = Array.isArray(attempts) ? attempts.map((each) => ` ${each.instance_id ?? ''}/${each.attempt ?? ''}${each.reason ?? ''}`).join('') : '';
+    return `${name} ${value.sequence ?? value.granted ?? value.partitions?.[0]?.epoch ?? ''}${ids}`;
+  }
+  return 'empty';
 }
 
-function isBytes(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && ('buffer' in value || (value as { type?: string }).type === 'Buffer');
+interface Named {
+  instance_id?: string;
+  attempt?: number;
+  reason?: string;
+}
+
+interface Frame {
+  tasks?: Named[];
+  results?: Named[];
+  attempts?: Named[];
+  held?: Named[];
+  refusals?: Named[];
+  sequence?: number;
+  granted?: number;
+  partitions?: { epoch?: number }[];
 }

@@ -1,13 +1,15 @@
 import { LtsError } from '../../../shared/errors/lts-error.js';
 import { CommitFailed } from '../../../services/job-tracker/queue/queue-store.js';
-import { type Process, Queue, type Scheduled, type Scheduler } from '../scheduler.js';
+import { type Process, Queue, type Scheduler } from '../scheduler.js';
 import type { StatementLane } from './memory-store.js';
+
+type Result = { value: unknown } | { error: Error };
 
 interface Call {
   name: string;
   statement: () => unknown;
-  /** Tells the caller, unless it was told before. */
-  settle(result: { value: unknown } | { error: unknown }): void;
+  /** Tells the caller; once. */
+  settle(result: Result): void;
   executed: boolean;
 }
 
@@ -52,20 +54,17 @@ export class FaultyLane implements StatementLane {
 
   run<T>(name: string, statement: () => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      let told = false;
-      let deadline: Scheduled | undefined;
-      const settle: Call['settle'] = (result) => {
-        if (told) return;
-        told = true;
-        deadline?.cancel();
-        this.#answers.after(this.#scheduler.random.tail(1, 30), `store ${name} ${'error' in result ? (result.error as Error).message : 'done'}`, () => {
-          if ('error' in result) reject(result.error as Error);
-          else resolve(result.value as T);
-        }, this.#process);
+      const tell = (result: Result): void => {
+        const what = 'error' in result ? result.error.message : 'done';
+        this.#answers.after(this.#scheduler.random.tail(1, 30), `store ${name} ${what}`, () => ('error' in result ? reject(result.error) : resolve(result.value as T)), this.#process);
+      };
+      if (this.refusing !== undefined) return tell({ error: failure(name, this.refusing, 'the store refuses', true) });
+      const deadline = this.#scheduler.after(this.#deadlineMs, `store ${name} deadline`, () => this.breakDown('no answer in time'));
+      const settle = (result: Result): void => {
+        deadline.cancel();
+        tell(result);
       };
       const call: Call = { name, statement, settle, executed: false };
-      if (this.refusing !== undefined) return settle({ error: failure(name, this.refusing, 'the store refuses', true) });
-      deadline = this.#scheduler.after(this.#deadlineMs, `store ${name} deadline`, () => this.breakDown('no answer in time'));
       this.#calls.push(call);
       const runsInMs = Math.max(this.slowUntil - this.#scheduler.now, this.#scheduler.random.tail(2, 60));
       this.#runs.after(runsInMs, `store ${name}`, () => this.#reach(call));
@@ -99,11 +98,11 @@ export class FaultyLane implements StatementLane {
     });
   }
 
-  #attempt(call: Call): { value: unknown } | { error: unknown } {
+  #attempt(call: Call): Result {
     try {
       return { value: this.#execute(call.statement) };
     } catch (error) {
-      return { error };
+      return { error: error as Error };
     }
   }
 }

@@ -1,9 +1,9 @@
 import { LtsError } from '../../../shared/errors/lts-error.js';
 import {
-  type CommitBatch, CommitFailed, type FeedbackRow, type FeedbackSettlement, type HeldEpoch, type LoadedPartition, type LogRow, type Outcome, type OwnerIdentity, type ReadyKey,
+  type CommitBatch, CommitFailed, type ExecutingRow, type FeedbackRow, type FeedbackSettlement, type GroupCounts, type HeldEpoch, type LoadedPartition, type LogRow, type Outcome, type OwnerIdentity, type ReadyKey,
   type ReadyRow, type StoredOwner,
 } from '../../../services/job-tracker/queue/queue-store.js';
-import { isBefore, readyRow, Tables, taskKey } from './rows.js';
+import { isBefore, readyRow, type RowState, Tables, taskKey } from './rows.js';
 import { applyTransition } from './transitions.js';
 
 /** Told of each commit in the order in which they take effect. */
@@ -72,13 +72,31 @@ export class MemoryDatabase {
         const waiting = ofGroup.filter(({ state }) => state === 'WAITING' || state === 'BLOCKED').length;
         return { nodeGroup, waiting, ready: ofGroup.filter(({ state }) => state === 'READY').length, limits: tables.groups.get(nodeGroup)?.limits };
       }),
-      executing: rows
-        .filter(({ state }) => state === 'EXECUTING' || state === 'CANCELLING')
-        .map(({ seq, id, nodeGroup, taskId, type, priority, dueAt, attempts, fence, worker, assignedAt, state, retryTimes, lostTimes, policy }) => ({
-          seq, id, nodeGroup, taskId, type, priority, dueAt, attempt: attempts, fence, worker, assignedAt, cancelling: state === 'CANCELLING', retryTimes, lostTimes, policy,
-        })),
-      nextDueAt: tables.waiting(partition)[0]?.dueAt,
+      executing: this.readExecuting(partition, 0, Number.POSITIVE_INFINITY),
+      nextDueAt: this.nextDue(partition),
     };
+  }
+
+  readExecuting(partition: number, afterSeq: number, limit: number): ExecutingRow[] {
+    return this.tables
+      .in('EXECUTING', 'CANCELLING')
+      .filter((row) => row.partition === partition && row.seq > afterSeq)
+      .slice(0, limit)
+      .map(({ seq, id, nodeGroup, taskId, type, priority, dueAt, attempts, fence, worker, assignedAt, state, retryTimes, lostTimes, policy }) => ({
+        seq, id, nodeGroup, taskId, type, priority, dueAt, attempt: attempts, fence, worker, assignedAt, cancelling: state === 'CANCELLING', retryTimes, lostTimes, policy,
+      }));
+  }
+
+  recount(nodeGroup: string, most: number): GroupCounts {
+    const { tables } = this;
+    const count = (...states: RowState[]): number => tables.in(...states).filter((row) => row.nodeGroup === nodeGroup).length;
+    const looked = tables.waiting(tables.groups.get(nodeGroup)?.partition ?? -1).length;
+    const [ready, blocked] = [count('READY'), count('BLOCKED')];
+    return { waiting: looked > most || blocked > most ? undefined : count('WAITING') + blocked, ready: ready > most ? undefined : ready };
+  }
+
+  nextDue(partition: number): number | undefined {
+    return this.tables.waiting(partition)[0]?.dueAt;
   }
 
   readReady(nodeGroup: string, after: ReadyKey | undefined, limit: number): ReadyRow[] {

@@ -1,6 +1,6 @@
 import { LtsError } from '../../../shared/errors/lts-error.js';
 import {
-  type CommitBatch, CommitFailed, type FeedbackRow, type FeedbackSettlement, type HeldEpoch, type LoadedPartition, type LogRow, type Outcome, type OwnerIdentity, type QueueStore,
+  type CommitBatch, CommitFailed, type ExecutingRow, type FeedbackRow, type FeedbackSettlement, type GroupCounts, type HeldEpoch, type LoadedPartition, type LogRow, type Outcome, type OwnerIdentity, type QueueStore,
   type ReadyKey, type ReadyRow, type StoredOwner, type StoreHealth, type StoreIdentity,
 } from '../../../services/job-tracker/queue/queue-store.js';
 import type { AttemptRow, InstanceFilter, InstanceRow, InstanceTarget } from '../../../services/job-tracker/queue/status-queries.js';
@@ -19,7 +19,16 @@ export interface StatementLane {
   run<T>(name: string, statement: () => T): Promise<T>;
 }
 
-const direct: StatementLane = { run: async (_name, statement) => statement() };
+/** One statement after the other, each in a turn of its own. */
+class TurnByTurn implements StatementLane {
+  #last: Promise<unknown> = Promise.resolve();
+
+  run<T>(_name: string, statement: () => T): Promise<T> {
+    const result = this.#last.then(statement);
+    this.#last = result.catch(() => undefined).then(() => new Promise((resolve) => setImmediate(resolve)));
+    return result;
+  }
+}
 
 /** A connection to the database. */
 export class MemoryStore implements QueueStore {
@@ -28,7 +37,7 @@ export class MemoryStore implements QueueStore {
   readonly #lane: StatementLane;
   #open = false;
 
-  constructor(db: MemoryDatabase, wanted: { cluster: string; partitions: number } = db, lane: StatementLane = direct) {
+  constructor(db: MemoryDatabase, wanted: { cluster: string; partitions: number } = db, lane: StatementLane = new TurnByTurn()) {
     this.#db = db;
     this.#wanted = wanted;
     this.#lane = lane;
@@ -69,8 +78,20 @@ export class MemoryStore implements QueueStore {
     return this.#run('readReady', (db) => db.readReady(nodeGroup, after, limit));
   }
 
-  async commit(batch: CommitBatch): Promise<Outcome[]> {
-    if (!this.#open) throw new CommitFailed('STORE_FAILED', 'the store is not open', true);
+  readExecuting(partition: number, afterSeq: number, limit: number): Promise<ExecutingRow[]> {
+    return this.#run('readExecuting', (db) => db.readExecuting(partition, afterSeq, limit));
+  }
+
+  recount(nodeGroup: string, most: number): Promise<GroupCounts> {
+    return this.#run('recount', (db) => db.recount(nodeGroup, most));
+  }
+
+  nextDue(partition: number): Promise<number | undefined> {
+    return this.#run('nextDue', (db) => db.nextDue(partition));
+  }
+
+  commit(batch: CommitBatch): Promise<Outcome[]> {
+    if (!this.#open) return Promise.reject(new CommitFailed('STORE_FAILED', 'the store is not open', true));
     return this.#run('commit', (db) => db.commit(batch));
   }
 

@@ -1,0 +1,3 @@
+import { greenSeeds } from './green-seeds.js';
+
+greenSeeds(1);
