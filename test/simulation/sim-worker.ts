@@ -65,8 +65,9 @@ export class SimWorker {
     this.node = new WorkerNode({
       hello: {
         node_id: place.nodeId, incarnation: this.#incarnation, node_group: place.nodeGroup, types: place.types, work_threads: place.workThreads, host: place.nodeId, pid: number,
-        version: 'sim', predecessors: [...place.disk.incarnations],
+        version: 'sim',
       },
+      predecessors: () => place.disk.incarnations,
       owners: this.#router,
       results: resultsOn(place.disk),
       lines: linesInMemory(),
@@ -122,5 +123,5 @@ function resultsOn({ results }: WorkerDisk): ResultStore {
 
 /** Lines may be lost: the simulation looks at none. */
 function linesInMemory(): LineStore {
-  return { keep: () => true, next: () => undefined, rewind: () => undefined, forget: () => undefined };
+  return { keep: () => true, next: () => undefined, rewind: () => undefined, forget: () => undefined, takeStored: () => undefined };
 }
