@@ -31,6 +31,7 @@ export const events = {
   'worker.gone': 'A worker left, or its grace time is over.',
   'worker.refused': 'A worker was cut off for a reason.',
   'run.lost': 'An attempt was declared lost.',
+  'run.resent': 'Its worker does not have an attempt, so it has not begun: it is sent again under the same number.',
   'run.late': 'A result came after its attempt was over; it changed nothing.',
   'feedback.dead': 'A result failed 20 times and waits for a resend.',
   'client.online': 'A receiver of results is connected.',

@@ -1,11 +1,12 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { systemClock } from '../../shared/time/clock.js';
+import { isCaller } from './is-caller.js';
 
 interface Pair {
   client: Socket;
   server: Socket;
-  /** Its caller, once somebody has asked. */
-  callerPid: number | undefined;
+  /** Whether a process is its caller, by process id, once somebody has asked. */
+  callers: Map<number, boolean>;
 }
 
 /** What is done to connections. `up` is what goes to the server. */
@@ -28,19 +29,17 @@ interface Active {
 export class Link {
   readonly #target: number;
   readonly #server: Server;
-  readonly #findCaller: (port: number) => number | undefined;
   readonly #pairs = new Set<Pair>();
   readonly #faults = new Set<Active>();
 
-  private constructor(target: number, findCaller: (port: number) => number | undefined) {
+  private constructor(target: number) {
     this.#target = target;
-    this.#findCaller = findCaller;
     this.#server = createServer({ allowHalfOpen: true }, (client) => this.#take(client));
   }
 
   /** Listens on a free port in front of a port of 127.0.0.1. */
-  static async start(target: number, findCaller: (port: number) => number | undefined): Promise<Link> {
-    const link = new Link(target, findCaller);
+  static async start(target: number): Promise<Link> {
+    const link = new Link(target);
     await new Promise<void>((resolve, reject) => {
       link.#server.once('error', reject);
       link.#server.listen(0, '127.0.0.1', resolve);
@@ -83,7 +82,7 @@ export class Link {
   #take(client: Socket): void {
     client.on('error', () => undefined);
     const server = connect({ port: this.#target, host: '127.0.0.1', allowHalfOpen: true });
-    const pair: Pair = { client, server, callerPid: undefined };
+    const pair: Pair = { client, server, callers: new Map() };
     this.#pairs.add(pair);
     for (const socket of [client, server]) socket.setNoDelay(true);
     server.on('error', () => this.#end(pair));
@@ -130,8 +129,13 @@ export class Link {
 
   #meets({ callerPid }: Active, pair: Pair): boolean {
     if (callerPid === undefined) return true;
-    pair.callerPid ??= this.#findCaller(pair.client.remotePort ?? 0);
-    return pair.callerPid !== undefined && pair.callerPid === callerPid();
+    const pid = callerPid();
+    if (pid === undefined) return false;
+    const known = pair.callers.get(pid);
+    if (known !== undefined) return known;
+    const is = isCaller(pid, pair.client.remotePort ?? 0);
+    pair.callers.set(pid, is);
+    return is;
   }
 
   #end(pair: Pair): void {

@@ -5,7 +5,6 @@ import { freePort } from '../kit/ports.js';
 import { type Postgres, startPostgres } from '../kit/postgres.js';
 import { SmallDisk } from '../kit/small-disk.js';
 import { ZooKeeperServer } from '../kit/zookeeper.js';
-import { findCaller } from './find-caller.js';
 import { wallOffsetMs } from './host-clock.js';
 import { Link } from './link.js';
 import type { Targets } from './plan.js';
@@ -129,7 +128,7 @@ export class Topology {
   /** Prepares a tracker; gives the address that it advertises. */
   async #tracker(name: string): Promise<string> {
     const listen = await freePort();
-    const front = await this.#link(listen, () => this.#callers());
+    const front = await this.#link(listen);
     this.links.set(`*→${name}`, { links: [front] });
     const zookeepers = await Promise.all([...this.zookeepers.values()].map(({ port }) => this.#link(port)));
     this.links.set(`${name}→zookeeper`, { links: zookeepers });
@@ -193,13 +192,9 @@ export class Topology {
     }
   }
 
-  async #link(port: number, callers: () => number[] = () => []): Promise<Link> {
-    const link = await Link.start(port, (from) => findCaller(from, callers()));
+  async #link(port: number): Promise<Link> {
+    const link = await Link.start(port);
     this.#all.push(link);
     return link;
-  }
-
-  #callers(): number[] {
-    return [...workerNames, 'c1', 'gateway'].flatMap((name) => this.programs.get(name)?.pid ?? []);
   }
 }

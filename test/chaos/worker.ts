@@ -14,7 +14,6 @@ const workers = groups.split(',').map((nodeGroup) => {
   record(history, 'workers', { kind: 'worker', pid: process.pid, group: nodeGroup, workThreads });
   return new TaskTracker({ trackers: trackers.split(','), nodeGroup, nodeId: name, runners, workThreads, dataDir: data, failStoreBytes: 2 * 1024 * 1024, graceMs: 2_000, log });
 });
-const running = workers.map((worker) => worker.run());
-await Promise.all(workers.map((worker) => worker.connected));
+const running = Promise.all(workers.map((worker) => worker.run()));
 process.stdout.write('at work\n');
-await Promise.all(running);
+await running;

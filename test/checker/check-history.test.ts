@@ -31,6 +31,7 @@ const broken: [number, string, Event[]][] = [
   [1, 'an acked job that never ended', [...without('stored'), stored('READY', [])]],
   [3, 'a token that does not grow', [...without('stored'), stored('SUCCEEDED', [{ attempt: 1, fence: epoch + 2, outcome: 'LOST' }, { attempt: 2, fence: epoch + 2, outcome: 'SUCCESS' }])]],
   [3, 'a run of an older epoch', [{ kind: 'start', id: 'b', attempt: 1, fence: 2 * epoch, pid: 1 }, { kind: 'end', id: 'b', attempt: 1, pid: 1 }, ...good]],
+  [3, 'a run that the store does not know', [...good, { kind: 'start', id: 'a', attempt: 1, fence: epoch + 2, pid: 2 }]],
   [3, 'an older epoch in one group of a process', [{ kind: 'start', id: 'b', attempt: 1, fence: 2 * epoch, pid: 2, group: 'g' }, { kind: 'start', id: 'c', attempt: 1, fence: epoch, pid: 2, group: 'g' }, ...good]],
   [4, 'a commit of an owner that was displaced', [...good, { kind: 'owners', partition: 1, epochs: [1, 2, 1] }]],
   [5, 'a success that no task completed', good.filter((event) => event.kind !== 'end')],
@@ -61,6 +62,12 @@ describe('checkHistory', () => {
       { kind: 'start', id: 'c', attempt: 1, fence: epoch, pid: 2, group: 'h' },
     ];
     expect(checkHistory([...good, ...runs])).toEqual([]);
+  });
+
+  it('lets a later owner send again what has not begun', () => {
+    const later: Event = { kind: 'start', id: 'b', attempt: 1, fence: 2 * epoch, pid: 1 };
+    expect(checkHistory([later, { kind: 'end', id: 'b', attempt: 1, pid: 1 }, ...good]).map(({ promise }) => promise)).toEqual([3]);
+    expect(checkHistory([later, { kind: 'end', id: 'b', attempt: 1, pid: 1 }, ...good, { kind: 'resent', id: 'a', attempt: 1 }])).toEqual([]);
   });
 
   it.each(broken)('sees that promise %i is broken by %s', (promise, _name, events) => {

@@ -21,6 +21,7 @@ class Facts {
   readonly recoveries: Of<'recovered'>[];
   readonly cancels: Of<'cancelled'>[];
   readonly owners: Of<'owners'>[];
+  readonly resent: Set<string>;
   readonly resources: Of<'resources'>[];
 
   constructor(events: readonly Event[]) {
@@ -34,6 +35,7 @@ class Facts {
     this.recoveries = of('recovered');
     this.cancels = of('cancelled');
     this.owners = of('owners');
+    this.resent = new Set(of('resent').map(attemptOf));
     this.resources = of('resources');
   }
 }
@@ -48,8 +50,11 @@ const noneLost: Check = ({ acked, stored }) =>
     return finalStates.has(found.state) ? [] : [`${id} was acked and is still ${found.state} after the quiet time`];
   });
 
-/** 3: tokens grow with the attempts of an instance; a worker never starts a run of an older epoch than it has seen. */
-const epochsGrow: Check = ({ stored, runs }) => {
+/**
+ * 3: tokens grow with the attempts of an instance; every run is an attempt that the store has under that token; a worker
+ * starts no run of an older epoch than it has seen, unless a later owner sent it again: it then keeps its token.
+ */
+const epochsGrow: Check = ({ stored, runs, resent }) => {
   const broken: string[] = [];
   for (const { id, attempts } of stored.values()) {
     for (const [i, { attempt, fence }] of attempts.entries()) {
@@ -62,7 +67,10 @@ const epochsGrow: Check = ({ stored, runs }) => {
     if (run.kind !== 'start') continue;
     const seen = highest.get(workerOf(run)) ?? 0;
     const epoch = epochOf(run.fence);
-    if (epoch < seen) broken.push(`worker ${workerOf(run)} started ${run.id} of epoch ${epoch} after one of epoch ${seen}`);
+    const known = stored.get(run.id)?.attempts ?? [];
+    const isStored = known.length === 0 || known.some(({ attempt, fence }) => attempt === run.attempt && fence === run.fence);
+    if (!isStored) broken.push(`worker ${workerOf(run)} started ${run.id} attempt ${run.attempt} under token ${run.fence}, which the store does not know`);
+    if (epoch < seen && !resent.has(attemptOf(run))) broken.push(`worker ${workerOf(run)} started ${run.id} of epoch ${epoch} after one of epoch ${seen}`);
     highest.set(workerOf(run), Math.max(seen, epoch));
   }
   return broken;
@@ -93,7 +101,7 @@ const oneResult: Check = ({ stored, results, runs }) => {
     const known = stored.get(id)?.state;
     if (known !== state) broken.push(`${id} was delivered as ${state}, the store says ${known ?? 'nothing'}`);
   }
-  for (const [attempt, count] of countStarts(runs, (run) => `${run.id} attempt ${run.attempt}`)) if (count > 1) broken.push(`${attempt} began ${count} times`);
+  for (const [attempt, count] of countStarts(runs, attemptOf)) if (count > 1) broken.push(`${attempt} began ${count} times`);
   for (const { id, attempts, state } of stored.values()) {
     const successes = attempts.filter(({ outcome }) => outcome === 'SUCCESS').length;
     if (successes > 1 || (successes === 1 && state !== 'SUCCEEDED')) broken.push(`${id} is ${state} with ${successes} successful attempts`);
@@ -149,6 +157,10 @@ const electionClean: Check = ({ elections }) =>
 /** 18: dispatch resumes in time after the last fault. */
 const recovers: Check = ({ recoveries }) =>
   recoveries.flatMap(({ afterMs, limitMs }) => (afterMs <= limitMs ? [] : [`work went on ${afterMs} ms after the last fault was healed, allowed are ${limitMs} ms`]));
+
+function attemptOf({ id, attempt }: { id: string; attempt: number }): string {
+  return `${id} attempt ${attempt}`;
+}
 
 /** Each group of a process is a worker. */
 function workerOf({ pid, group }: { pid: number; group?: string }): string {

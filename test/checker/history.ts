@@ -87,6 +87,13 @@ export interface Recovered {
   limitMs: number;
 }
 
+/** An attempt that had not begun was sent again, under the same number and token; it belongs to the later owner now. */
+export interface Resent {
+  kind: 'resent';
+  id: string;
+  attempt: number;
+}
+
 /** Commits of owners of one partition, in the order of the store: the epoch of each, without repeats in a row. */
 export interface Owners {
   kind: 'owners';
@@ -104,7 +111,7 @@ export interface Resources {
   filesLimit: number;
 }
 
-export type Event = Acked | Refused | Cancelled | Started | Ended | WorkerStarted | Delivered | Stored | Election | Recovered | Owners | Resources;
+export type Event = Acked | Refused | Cancelled | Started | Ended | WorkerStarted | Delivered | Stored | Election | Recovered | Resent | Owners | Resources;
 
 /** Fences carry their epoch above this. */
 const fencesPerEpoch = 2 ** 32;

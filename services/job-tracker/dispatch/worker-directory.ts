@@ -162,8 +162,10 @@ export class WorkerDirectory {
     worker.grace = undefined;
     worker.resend = [];
     for (const execution of worker.executions) {
-      if (listed.get(execution.id)?.attempt !== execution.attempt && !execution.finishing) worker.resend.push(execution);
-      else if (execution.cancelling) this.cancel(execution);
+      if (listed.get(execution.id)?.attempt !== execution.attempt && !execution.finishing) {
+        worker.resend.push(execution);
+        this.#log.info('run.resent', { instanceId: execution.id, attempt: execution.attempt, worker: worker.identity.nodeId });
+      } else if (execution.cancelling) this.cancel(execution);
     }
     this.#losePredecessors(worker, listed);
     worker.session.flush();

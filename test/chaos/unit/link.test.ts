@@ -1,7 +1,6 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../../kit/eventually.js';
-import { findCaller } from '../find-caller.js';
 import { Link, type LinkFault } from '../link.js';
 
 /** One end of a connection and what it has got. */
@@ -33,7 +32,7 @@ describe('Link', () => {
     const port = await new Promise<number>((resolve) => {
       server.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port));
     });
-    link = await Link.start(port, (from) => findCaller(from, [process.pid]));
+    link = await Link.start(port);
   });
 
   afterEach(async () => {

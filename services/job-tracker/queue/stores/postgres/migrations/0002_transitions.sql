@@ -215,7 +215,7 @@ BEGIN
   WITH found AS (
     SELECT k, (k - 1) * 12 AS o, l.ctid AS at FROM unnest(p_rows) k,
       LATERAL (SELECT ctid, part, state, attempts FROM lts.live WHERE seq = p_ends[(k - 1) * 12 + 3] OFFSET 0) l
-    WHERE p_ends[(k - 1) * 12 + 9] = 0 AND l.state >= 3 AND l.attempts = p_ends[(k - 1) * 12 + 4] AND l.part = p_ends[(k - 1) * 12 + 2]
+    WHERE p_ends[(k - 1) * 12 + 9] = 0 AND l.state = 3 AND l.attempts = p_ends[(k - 1) * 12 + 4] AND l.part = p_ends[(k - 1) * 12 + 2]
   ), moved AS (
     UPDATE lts.live l SET due_at = p_ends[o + 10], retry_times = p_ends[o + 11], lost_times = p_ends[o + 12],
       state = CASE WHEN p_ends[o + 10] <= p_ends[o + 8] THEN 2 ELSE 1 END
