@@ -204,7 +204,7 @@ BEGIN
   END IF;
 END $$;
 
--- Ends of attempts after which the instance goes on: it waits, or is ready at once.
+-- Ends of attempts after which the instance goes on: it waits, or is ready at once. What is being cancelled does not.
 CREATE FUNCTION lts.go_on(p_rows int[], p_ends bigint[], p_messages text[]) RETURNS SETOF lts.outcome LANGUAGE plpgsql AS $$
 DECLARE
   v_ords bigint[];
