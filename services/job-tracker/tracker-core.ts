@@ -27,7 +27,9 @@ import { CommitPipeline } from './queue/commit-pipeline.js';
 import { OwnedGroups } from './queue/owned-groups.js';
 import type { QueueStore } from './queue/queue-store.js';
 import { LostAttempts } from './recover/lost-attempts.js';
+import { Repairs } from './recover/repairs.js';
 import { Retention } from './recover/retention.js';
+import { SelfRepair } from './recover/self-repair.js';
 import type { AdminParts } from './rpc/admin-service.js';
 import { clusterStatus } from './rpc/cluster-status.js';
 import type { TrackerFacts } from './rpc/node-list.js';
@@ -82,6 +84,7 @@ export class TrackerCore {
   readonly #disk: DiskGuard;
   readonly #lost: LostAttempts;
   readonly #retention: Retention;
+  readonly #repair: SelfRepair;
   readonly #timers: Timer[] = [];
   readonly #servingListeners: ((serving: boolean) => void)[] = [];
   #member: Member | undefined;
@@ -97,6 +100,7 @@ export class TrackerCore {
     this.clock = new StoreClock(parts.clock, (byMs) => this.#clockJumped(byMs));
     const { clock } = this;
     this.groups = new OwnedGroups(config.readyInMemory);
+    const repairs = new Repairs(clock, log);
     this.drained = new DrainedNodes(parts.registry, clock, log);
     const workers = (): string[] => Array.from(this.directory.all(), (worker) => worker.identity.nodeId);
     this.drain = new NodeDrain(this.drained, { trackers: () => this.view.assignment?.trackers ?? [], workers });
@@ -125,6 +129,7 @@ export class TrackerCore {
         slotsChanged: (name) => this.#dispatch(name),
         lost: (execution) => this.#lost.lost(execution),
         unstarted: (execution) => this.#lost.unstarted(execution),
+        mended: repairs.note,
       },
       {
         trackerId: () => this.#member?.nodeId ?? '',
@@ -149,6 +154,7 @@ export class TrackerCore {
     this.results = new ResultIntake(this.groups, this.#pipeline, settlement, this.directory, log);
     this.logs = new LogIntake(store, (session) => this.directory.touched(session), log);
     this.#retention = new Retention(store, config.retention, clock, log);
+    this.#repair = new SelfRepair({ ...shared, directory: this.directory, delivery: this.delivery, store, registry: parts.registry, log }, repairs);
   }
 
   /** Stands in the election as this member. */
@@ -220,7 +226,8 @@ export class TrackerCore {
   clusterStatus(): Promise<GetClusterResponse> {
     const { store, registry, config } = this.#parts;
     const { view, groups, ownership, drained, drain } = this;
-    return clusterStatus({ cluster: config.cluster, nodeId: this.#member?.nodeId ?? '', view, groups, ownership, drained, drain, registry: registry.state, store });
+    const { repairs } = this.#repair;
+    return clusterStatus({ cluster: config.cluster, nodeId: this.#member?.nodeId ?? '', view, groups, ownership, drained, drain, registry: registry.state, store, repairs });
   }
 
   get #self(): Pick<TrackerFacts, 'since' | 'version' | 'pid' | 'host' | 'clock_offset'> {
@@ -237,6 +244,7 @@ export class TrackerCore {
       limits: this.limits,
       drain: this.drain,
       missing: () => this.view.ownersBeside(this.#member?.nodeId ?? ''),
+      unclaimed: this.#repair.unclaimed,
       clusterStatus: () => this.clusterStatus(),
       trackers: () =>
         (this.view.assignment?.trackers ?? []).map((tracker) => ({
@@ -286,6 +294,7 @@ export class TrackerCore {
     if (!this.#checking) void this.#checkStore();
     this.#lost.sweep();
     this.delivery.sweep();
+    this.#repair.tick();
     this.#dueTimer.arm();
   }
 

@@ -123,7 +123,6 @@ export class TakeOver {
       if (still === undefined) return lock.release();
       const from = new FailStoreFile(folder, { incarnation: '', maxBytes: 0, log: this.#place.log, clock: systemClock });
       this.#taking = { ...still, lock, from, moved: 0 };
-      this.#into.notePredecessors(from.predecessors);
     } catch (error) {
       lock.release();
       throw error;
@@ -141,7 +140,10 @@ export class TakeOver {
       from.remove(fitting.map(({ id }) => id));
       taking.moved += fitting.length;
     }
-    if (from.counts.entries === 0) this.#letGo(true);
+    if (from.counts.entries > 0) return;
+    // Not earlier: who names an incarnation as ended has everything that it finished.
+    this.#into.notePredecessors(from.predecessors);
+    this.#letGo(true);
   }
 
   #letGo(empty: boolean): void {

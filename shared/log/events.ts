@@ -34,6 +34,8 @@ export const events = {
   'run.resent': 'Its worker does not have an attempt, so it has not begun: it is sent again under the same number.',
   'run.late': 'A result came after its attempt was over; it changed nothing.',
   'feedback.dead': 'A result failed 20 times and waits for a resend.',
+  'feedback.unclaimed': 'Results are owed to a JobClient group of which nobody has been connected for five minutes.',
+  'repair.done': 'This tracker found something wrong with itself and mended it.',
   'client.online': 'A receiver of results is connected.',
   'client.offline': 'A receiver of results has left.',
   'failstore.stored': 'Something was kept on this disk because it could not be sent.',

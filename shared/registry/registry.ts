@@ -116,6 +116,8 @@ export interface Registry {
   elect(name: string, candidateId: string): Election;
   /** The queue of an election in its order: the first leads. */
   electionNodes(name: string): Promise<ElectionNode[]>;
+  /** Calls with each node of this process that belonged to nothing any more and was removed, by its path. */
+  onOrphan(listener: (path: string) => void): Subscription;
   /** A document by its path: names of letters, digits, `.`, `_`, `-`, parted by `/`. */
   document(path: string): RegistryDocument;
   /** Leaves: removes what this process has registered, ends the session. Never rejects. */

@@ -1,5 +1,5 @@
 import type { ValuesOf } from '../../../shared/config/settings.js';
-import type { OwedFeedback__Output } from '../../../shared/grpc/generated/lts/v1/OwedFeedback.js';
+import type { ListFeedbackResponse__Output } from '../../../shared/grpc/generated/lts/v1/ListFeedbackResponse.js';
 import type { ResendFeedbackResponse__Output } from '../../../shared/grpc/generated/lts/v1/ResendFeedbackResponse.js';
 import type { ClientHandler } from '../command.js';
 import type { feedbackListOptions, feedbackResendOptions } from '../command-options.js';
@@ -10,7 +10,8 @@ import { UsageError } from '../usage-error.js';
 /** lts feedback list: results that are owed to JobClients. */
 export const listFeedback: ClientHandler<ValuesOf<typeof feedbackListOptions>> = async ({ options, target, output }) => {
   const request = { submit_node_group: options.submitGroup ?? '', dead_only: options.dead, page_size: options.limit };
-  const { entries } = await target.call<{ entries: OwedFeedback__Output[] }>((clients, call, answer) => clients.admin.listFeedback(request, call, answer));
+  const answer = await target.call<ListFeedbackResponse__Output>((clients, call, answer) => clients.admin.listFeedback(request, call, answer));
+  const { entries, unclaimed } = answer;
   output.data(entries, () => ({
     head: ['feedback id', 'submit group', 'task id', 'state', 'ended', 'deliveries', 'dead', 'next', 'last error'],
     rows: entries.map(({ result, dead, next_at: nextAt, last_error: lastError }) => [
@@ -25,6 +26,7 @@ export const listFeedback: ClientHandler<ValuesOf<typeof feedbackListOptions>> =
       lastError,
     ]),
   }));
+  for (const { submit_node_group: group, owed, since } of unclaimed) output.message(`${owed} results of ${group} are picked up by nobody since ${formatTime(since)}; start a JobClient of that group`);
   return 'ok';
 };
 

@@ -10,7 +10,7 @@ export const listQueues: ClientHandler<ValuesOf<typeof queueOptions>> = async ({
   const request = { node_group: options.group ?? '' };
   const { queues, missing } = await target.call<{ queues: Queue__Output[]; missing: string[] }>((clients, call, answer) => clients.admin.listQueues(request, call, answer));
   output.data(queues, () => ({
-    head: ['group', 'waiting', 'ready', 'executing', 'oldest ready', 'workers', 'free slots', 'feedback', 'dead'],
+    head: ['group', 'waiting', 'ready', 'executing', 'oldest ready', 'workers', 'free slots', 'feedback', 'dead', 'unclaimed since'],
     rows: queues.map((queue) => [
       queue.node_group,
       queue.waiting,
@@ -21,6 +21,7 @@ export const listQueues: ClientHandler<ValuesOf<typeof queueOptions>> = async ({
       queue.free_slots,
       queue.feedback,
       queue.feedback_dead,
+      formatTime(queue.feedback_unclaimed_since),
     ]),
   }));
   tellMissing(missing, output);

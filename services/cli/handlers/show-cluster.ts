@@ -26,6 +26,7 @@ function describe(cluster: Cluster): string {
     ['owned here', cluster.owned.length],
     ['without owner', formatRanges(ownerless(cluster))],
     ['moving', formatRanges(moving(cluster))],
+    ...cluster.repairs.map(({ kind, count, last_at: lastAt }): [string, string] => ['repaired', `${kind}: ${count}, last ${formatTime(lastAt)}`]),
   ]);
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../shared/time/clock.js';
 import type { CommitPipeline } from '../queue/commit-pipeline.js';
 import type { Execution, GroupQueue, OwnedGroups } from '../queue/owned-groups.js';
-import type { Admit, QueueStore, ReadyRow, ReassignOutcome, StartOutcome } from '../queue/queue-store.js';
+import type { Admit, ExecutingRow, QueueStore, ReadyRow, ReassignOutcome, StartOutcome } from '../queue/queue-store.js';
 import type { Worker } from './worker.js';
 import type { WorkerDirectory } from './worker-directory.js';
 import type { WorkerSession } from './worker-session.js';
@@ -69,9 +69,8 @@ export class Dispatcher {
   admitted(admit: Admit, seq: number, worker: Worker, session: WorkerSession | undefined): void {
     // Let go meanwhile: the next owner finds the attempt in the store.
     if (!this.#groups.partitions.has(admit.partition)) return;
-    const group = this.#groups.group(admit.nodeGroup, admit.partition);
     const start = admit.start as NonNullable<Admit['start']>;
-    this.#begin(group, worker, session, admit.job, {
+    this.#begin(admit.partition, worker, session, admit.job, {
       seq,
       id: admit.id,
       nodeGroup: admit.nodeGroup,
@@ -86,10 +85,6 @@ export class Dispatcher {
       retryTimes: 0,
       lostTimes: 0,
       policy: admit.policy,
-      partition: admit.partition,
-      finishing: false,
-      progress: 0,
-      progressText: '',
     });
   }
 
@@ -127,7 +122,7 @@ export class Dispatcher {
         if (!started) return this.dispatch(group);
         if (stored !== undefined) noteLargeJob(group, stored.length);
         group.readyCount--;
-        this.#begin(group, worker, session, job ?? (stored as Buffer), {
+        this.#begin(group.partition, worker, session, job ?? (stored as Buffer), {
           seq: row.seq,
           id: row.id,
           nodeGroup: group.name,
@@ -142,27 +137,23 @@ export class Dispatcher {
           retryTimes: row.retryTimes,
           lostTimes: row.lostTimes,
           policy: row.policy,
-          partition: group.partition,
-          finishing: false,
-          progress: 0,
-          progressText: '',
         });
       },
       job === undefined ? bytes : undefined,
     );
   }
 
-  #begin(group: GroupQueue, worker: Worker, session: WorkerSession | undefined, job: Buffer, execution: Execution): void {
+  #begin(partition: number, worker: Worker, session: WorkerSession | undefined, job: Buffer, row: Omit<ExecutingRow, 'taskId'>): void {
     // Let go meanwhile: the next owner finds the attempt in the store.
-    if (!this.#groups.partitions.has(execution.partition)) return;
-    group.executing++;
-    this.#groups.executions.set(execution.id, execution);
+    if (!this.#groups.partitions.has(partition)) return;
+    const execution = this.#groups.execute(row, partition);
     worker.executions.add(execution);
     if (session !== undefined && !session.closed && worker.session === session) this.#send(session, execution, job);
     else this.#workers.notSent(worker, execution);
   }
 
   #send(session: WorkerSession, execution: Execution, job: Buffer): void {
+    execution.held = true;
     session.task({
       instance_id: execution.id,
       attempt: execution.attempt,

@@ -6,9 +6,10 @@ import { VirtualClock } from '../../../test/kit/virtual-clock.js';
 import { type Execution, OwnedGroups } from '../queue/owned-groups.js';
 import type { Worker } from './worker.js';
 import { WorkerDirectory } from './worker-directory.js';
-import { type RawWorkResponse, WorkerSession } from './worker-session.js';
+import { type RawTask, type RawWorkResponse, WorkerSession } from './worker-session.js';
 
 const graceMs = 10_000;
+const policy = { maxRetryTimes: 0, timeoutMs: 0, maxLost: 3, failOnLoss: false };
 
 class Bench {
   readonly clock = new VirtualClock();
@@ -17,12 +18,14 @@ class Bench {
   readonly lost: string[] = [];
   readonly unstarted: string[] = [];
   readonly slots: string[] = [];
+  readonly mended: [string, Record<string, unknown>][] = [];
   readonly directory = new WorkerDirectory(
     this.groups,
     {
       slotsChanged: (group) => this.slots.push(group),
       lost: (execution) => this.lost.push(execution.id),
       unstarted: (execution) => this.unstarted.push(execution.id),
+      mended: (kind, fields) => this.mended.push([kind, fields]),
     },
     { trackerId: () => 'jt', storeId: () => 'store', isDrained: (nodeId) => this.drained.has(nodeId), graceMs, pingIntervalMs: 1_000 },
     this.clock,
@@ -45,18 +48,18 @@ class Bench {
       cancelling: false,
       retryTimes: 0,
       lostTimes: 0,
-      policy: { maxRetryTimes: 0, timeoutMs: 0, maxLost: 3, failOnLoss: false },
+      policy,
     }));
     this.groups.adopt({ partition: 0, epoch: 4 }, { groups: [], executing: rows, nextDueAt: undefined });
     this.directory.adopted(0);
   }
 
-  connect(incarnation: string, predecessors: string[] = []): { worker: Worker; session: WorkerSession; frames: RawWorkResponse[] } {
+  connect(incarnation: string, predecessors: string[] = [], nodeId = 'w'): { worker: Worker; session: WorkerSession; frames: RawWorkResponse[] } {
     const frames: RawWorkResponse[] = [];
     const stream = { write: (frame: RawWorkResponse) => frames.push(frame) > 0, once: () => undefined };
     const writer = new StreamWriter<RawWorkResponse>(stream, { onStall: () => undefined, clock: this.clock });
     const session = new WorkerSession({ writer, end: () => undefined, room: () => undefined, read: () => undefined }, this.clock.monotonic());
-    const hello = { node_id: 'w', incarnation, node_group: 'g', types: [], work_threads: 4, host: '', pid: 0, version: '', predecessors };
+    const hello = { node_id: nodeId, incarnation, node_group: 'g', types: [], work_threads: 4, host: '', pid: 0, version: '', predecessors };
     return { worker: this.directory.open(hello, 'peer', session), session, frames };
   }
 }
@@ -76,7 +79,7 @@ describe('WorkerDirectory', () => {
     const { worker, frames } = bench.connect('i1');
     bench.directory.slots(worker, 4);
     expect(kinds(frames)).toEqual(['welcome', 'owns']);
-    expect(frames[1]?.owns).toEqual({ store_id: 'store', partitions: [{ partition: 0, epoch: 4 }] });
+    expect(frames[1]?.owns).toEqual({ store_id: 'store', partitions: [{ partition: 0, epoch: 4 }], question: 1 });
     expect(worker.credits).toBe(0);
     bench.directory.inventory(worker, [], true);
     expect(worker.credits).toBe(4);
@@ -214,5 +217,113 @@ describe('WorkerDirectory', () => {
     bench.directory.drainedChanged();
     expect(worker.credits).toBe(4);
     expect(bench.slots).toContain('g');
+  });
+
+  describe('that asks a connected worker again', () => {
+    const everyMs = 60_000;
+    const question = (frames: RawWorkResponse[]): number => frames.flatMap((frame) => frame.owns?.question ?? []).at(-1) as number;
+
+    /** A worker that has answered its first question, with these attempts of the store. */
+    async function working(bench: Bench, listed: string[]): Promise<ReturnType<Bench['connect']>> {
+      bench.adopt(listed.map((id) => ({ id, incarnation: 'i1' })));
+      const connected = bench.connect('i1');
+      bench.directory.inventory(connected.worker, listed.map((id) => held(id)), true, question(connected.frames));
+      bench.directory.slots(connected.worker, 4);
+      await bench.clock.advance(everyMs);
+      return connected;
+    }
+
+    it('sends again what it has lost since it was sent to it, and stops nothing meanwhile', async () => {
+      const { worker, frames } = await working(bench, ['a', 'b', 'c']);
+      bench.directory.askAgain();
+      expect(question(frames)).toBe(2);
+      expect(worker.credits).toBe(4);
+      bench.directory.inventory(worker, [held('a'), held('c', { attempt: 2 })], true, 2);
+      expect(ids(worker.resend)).toEqual(['b', 'c']);
+      expect(bench.mended).toEqual([
+        ['ATTEMPT_RESENT', { instanceId: 'b', attempt: 1, worker: 'w' }],
+        ['ATTEMPT_RESENT', { instanceId: 'c', attempt: 1, worker: 'w' }],
+      ]);
+    });
+
+    it('leaves alone what was sent after the question, what has ended since, and what is ending', async () => {
+      const { worker } = await working(bench, ['ended', 'ending']);
+      bench.directory.askAgain();
+      const row = { seq: 9, id: 'new', nodeGroup: 'g', type: 'default', priority: 1, dueAt: 0, attempt: 1, fence: 1, worker: worker.identity, assignedAt: 0, cancelling: false, retryTimes: 0, lostTimes: 0, policy };
+      const sent = bench.groups.execute(row, 0);
+      worker.executions.add(sent);
+      sent.held = true;
+      const [ended, ending] = [...worker.executions] as [Execution, Execution];
+      bench.directory.ended(ended);
+      ending.finishing = true;
+      bench.directory.inventory(worker, [], true, 2);
+      expect(worker.resend).toEqual([]);
+      expect(bench.mended).toEqual([]);
+    });
+
+    it('takes an answer for the question that it names: an old one proves nothing', async () => {
+      const { worker } = await working(bench, ['a']);
+      bench.directory.askAgain();
+      bench.adopt([{ id: 'a', incarnation: 'i1' }]);
+      bench.directory.inventory(worker, [], true, 2);
+      expect(worker.confirmed).toBe(false);
+      bench.directory.inventory(worker, [held('a')], true, 3);
+      expect(worker.confirmed).toBe(true);
+      expect(worker.resend).toEqual([]);
+    });
+
+    it('does not ask a worker that does not repeat the question, and waits while tasks wait to be written', async () => {
+      bench.adopt();
+      const deaf = bench.connect('i1');
+      bench.directory.inventory(deaf.worker, [], true);
+      const busy = bench.connect('i2');
+      bench.directory.inventory(busy.worker, [], true, 1);
+      busy.session.task({ job: Buffer.alloc(1) } as RawTask);
+      await bench.clock.advance(everyMs);
+      for (let tick = 0; tick < 3; tick++) bench.directory.askAgain();
+      expect([question(deaf.frames), question(busy.frames)]).toEqual([1, 1]);
+      busy.session.flush();
+      bench.directory.askAgain();
+      expect([question(deaf.frames), question(busy.frames)]).toEqual([1, 2]);
+    });
+
+    it('asks one that never answered once more', async () => {
+      bench.adopt();
+      const { frames } = bench.connect('i1');
+      await bench.clock.advance(everyMs);
+      bench.directory.askAgain();
+      expect(question(frames)).toBe(2);
+      expect(bench.mended).toEqual([['WORKER_ASKED', { worker: 'w' }]]);
+    });
+
+    it('does not ask all at once', async () => {
+      bench.adopt();
+      const all = Array.from({ length: 60 }, (_, i) => bench.connect(`i${i}`));
+      for (const { worker } of all) bench.directory.inventory(worker, [], true, 1);
+      await bench.clock.advance(everyMs);
+      bench.directory.askAgain();
+      expect(all.filter(({ frames }) => question(frames) === 2)).toHaveLength(2);
+    });
+  });
+
+  it('loses what a dead neighbour left, when it is named and not connected', () => {
+    bench.adopt([{ id: 'a', incarnation: 'dead' }, { id: 'b', incarnation: 'alive' }]);
+    bench.connect('alive');
+    const { worker } = bench.connect('i1', ['dead', 'alive'], 'neighbour');
+    bench.directory.inventory(worker, [], true, 1);
+    expect(bench.lost).toEqual(['a']);
+  });
+
+  it('speaks for its node, and for those whose FailStore it holds once they are gone', () => {
+    bench.adopt([{ id: 'a', incarnation: 'dead' }]);
+    const [execution] = bench.groups.executions.values() as unknown as [Execution];
+    const dead = bench.connect('dead');
+    const { worker } = bench.connect('i1', [], 'neighbour');
+    expect(bench.directory.speaksFor(worker, execution)).toBe('no');
+    bench.directory.noteEnded(worker, ['dead', 'never heard of']);
+    expect([...worker.delivers]).toEqual(['dead']);
+    expect(bench.directory.speaksFor(worker, execution)).toBe('later');
+    bench.directory.closed(dead.worker, dead.session, false);
+    expect(bench.directory.speaksFor(worker, execution)).toBe('yes');
   });
 });

@@ -5,8 +5,10 @@ import type { Pong__Output } from '../../../shared/grpc/generated/lts/v1/Pong.js
 import type { Logger } from '../../../shared/log/logger.js';
 import type { Clock } from '../../../shared/time/clock.js';
 import type { Execution, OwnedGroups } from '../queue/owned-groups.js';
-import type { WorkerIdentity } from '../queue/queue-store.js';
+import type { ExecutingRow, WorkerIdentity } from '../queue/queue-store.js';
+import type { DirectoryEvents, DirectorySettings } from './directory-ports.js';
 import { GroupWorkers } from './group-workers.js';
+import { lostBy } from './lost-by.js';
 import { Worker } from './worker.js';
 import type { WorkerSession } from './worker-session.js';
 
@@ -17,24 +19,8 @@ const apartMs = 5_000;
 /** Smaller differences between clocks are left alone. */
 const wrongFromMs = 1_000;
 
-/** What the directory tells to others. */
-export interface DirectoryEvents {
-  /** Slots or resends may be there for the group. */
-  slotsChanged(group: string): void;
-  /** The attempt is lost with its worker. */
-  lost(execution: Execution): void;
-  /** The attempt never began: its worker left in good order. */
-  unstarted(execution: Execution): void;
-}
-
-/** Identity and times that a session is told. */
-export interface DirectorySettings {
-  trackerId(): string;
-  storeId(): string;
-  isDrained(nodeId: string): boolean;
-  graceMs: number;
-  pingIntervalMs: number;
-}
+/** How often a worker is asked what it has while it works, in milliseconds. */
+const askEveryMs = 60_000;
 
 /**
  * The workers of the owned groups and the protocol of their sessions.
@@ -45,7 +31,9 @@ export interface DirectorySettings {
  * answer or the end of the grace time. An attempt that the same incarnation does not list has provably not started and
  * is sent again under its number. Predecessors (incarnations that have ended for certain, of the same node or of a dead
  * neighbour whose FailStore the worker holds) lose what the new incarnation does not list as finished. On failure of a stream its credits die and the grace time starts; on a
- * take-over or reload all workers are asked anew under the new epoch.
+ * take-over or reload all workers are asked anew under the new epoch. Connected workers are asked again every minute:
+ * the frames of a stream keep their order, so what was sent before the question and is not in the answer was lost there;
+ * it is sent again under its number.
  */
 export class WorkerDirectory {
   readonly #groups: OwnedGroups;
@@ -105,7 +93,7 @@ export class WorkerDirectory {
     worker.predecessors = new Set(hello.predecessors);
     this.ofGroup(worker.group).changed();
     session.welcome(this.#settings.trackerId(), this.#settings.graceMs, this.#settings.pingIntervalMs);
-    this.#ask(worker);
+    this.#ask(worker, false);
     this.#log.info('worker.online', { worker: identity.nodeId, incarnation: identity.incarnation, group: worker.group, address });
     return worker;
   }
@@ -114,12 +102,9 @@ export class WorkerDirectory {
   adopted(partition: number): void {
     for (const worker of this.#byIncarnation.values()) if (this.#partitionOf(worker) === partition) this.#forget(worker);
     for (const execution of this.#groups.executions.values()) {
-      if (execution.partition !== partition) continue;
-      const worker = this.#byIncarnation.get(execution.worker.incarnation) ?? this.#add(execution.worker, execution.nodeGroup);
-      worker.executions.add(execution);
-      if (worker.session === undefined && worker.grace === undefined) this.#startGrace(worker);
+      if (execution.partition === partition) this.#take(execution);
     }
-    for (const worker of this.#byIncarnation.values()) if (worker.session !== undefined && this.#partitionOf(worker) === partition) this.#ask(worker);
+    for (const worker of this.#byIncarnation.values()) if (worker.session !== undefined && this.#partitionOf(worker) === partition) this.#ask(worker, false);
   }
 
   /** The partition is not owned any more: its workers are sent away. */
@@ -145,16 +130,47 @@ export class WorkerDirectory {
   }
 
   /** A chunk of what the worker has; after the last one it is online. */
-  inventory(worker: Worker, held: readonly HeldAttempt__Output[], end: boolean): void {
+  inventory(worker: Worker, held: readonly HeldAttempt__Output[], end: boolean, question = 0): void {
+    // The answer to an earlier question: what it lacks may have been sent since.
+    const isOld = question !== 0 && question !== worker.question;
     for (const { instance_id, attempt, finished } of held) {
       // Only what the store knows is remembered, so that a list without end fills no memory.
-      if (this.#groups.executions.get(instance_id)?.attempt === attempt) worker.inventory.set(instance_id, { attempt, finished });
-      else if (!finished) worker.session?.cancel({ instance_id, attempt });
+      if (this.#groups.executions.get(instance_id)?.attempt === attempt) {
+        if (!isOld) worker.inventory.set(instance_id, { attempt, finished });
+      } else if (!finished) worker.session?.cancel({ instance_id, attempt });
     }
     if (worker.session === undefined) return;
-    if (!end) return worker.session.flush();
-    const listed = worker.inventory;
+    if (!end || isOld) return worker.session.flush();
+    const { inventory: listed, questioned } = worker;
     worker.inventory = new Map();
+    worker.repeatsQuestion = question !== 0;
+    worker.questioned = undefined;
+    if (questioned === undefined || !worker.confirmed) this.#confirm(worker, listed);
+    else this.#resendLost(worker, questioned, listed);
+    worker.session.flush();
+    this.#events.slotsChanged(worker.group);
+  }
+
+  /** Asks connected workers again what they have, those whose time has come, a few at once. To be called about every second. */
+  askAgain(): void {
+    const before = this.#clock.monotonic() - askEveryMs;
+    let left = Math.ceil((this.#byIncarnation.size * 2_000) / askEveryMs);
+    for (const worker of this.#byIncarnation.values()) {
+      const { session, confirmed } = worker;
+      if (session === undefined || worker.askedAt > before || session.hasTasks || (confirmed && !worker.repeatsQuestion)) continue;
+      if (left-- === 0) return;
+      if (!this.#ask(worker, confirmed)) continue;
+      if (!confirmed) this.#events.mended('WORKER_ASKED', { worker: worker.identity.nodeId });
+    }
+  }
+
+  /** An attempt that the store knows and memory did not. */
+  adopt(row: Omit<ExecutingRow, 'taskId'>, partition: number): void {
+    const worker = this.#take(this.#groups.execute(row, partition));
+    if (worker.session !== undefined) this.#ask(worker, false);
+  }
+
+  #confirm(worker: Worker, listed: Worker['inventory']): void {
     worker.confirmed = true;
     // What no connected worker could run may be what this one runs.
     this.#groups.groups.get(worker.group)?.ready.recall();
@@ -162,20 +178,26 @@ export class WorkerDirectory {
     worker.grace = undefined;
     worker.resend = [];
     for (const execution of worker.executions) {
-      if (listed.get(execution.id)?.attempt !== execution.attempt && !execution.finishing) {
+      execution.held = listed.get(execution.id)?.attempt === execution.attempt;
+      if (!execution.held && !execution.finishing) {
         worker.resend.push(execution);
         this.#log.info('run.resent', { instanceId: execution.id, attempt: execution.attempt, worker: worker.identity.nodeId });
       } else if (execution.cancelling) this.cancel(execution);
     }
     this.#losePredecessors(worker, listed);
-    worker.session.flush();
-    this.#events.slotsChanged(worker.group);
   }
 
-  /** The worker has taken over what these left. Only those are remembered that are known here. */
+  #resendLost(worker: Worker, questioned: ReadonlySet<Execution>, listed: Worker['inventory']): void {
+    for (const execution of lostBy(worker, questioned, listed)) {
+      execution.held = false;
+      worker.resend.push(execution);
+      this.#events.mended('ATTEMPT_RESENT', { instanceId: execution.id, attempt: execution.attempt, worker: worker.identity.nodeId });
+    }
+  }
+
+  /** The worker brings results of these, whose FailStore it holds. Only those are remembered that are known here. */
   noteEnded(worker: Worker, incarnations: readonly string[]): void {
-    const news = incarnations.filter((each) => this.#byIncarnation.has(each) && !worker.predecessors.has(each));
-    if (news.length > 0) worker.predecessors = new Set([...worker.predecessors, ...news]);
+    for (const each of incarnations) if (this.#byIncarnation.has(each)) worker.delivers.add(each);
   }
 
   /**
@@ -186,7 +208,7 @@ export class WorkerDirectory {
     const { nodeId, incarnation } = execution.worker;
     if (execution.nodeGroup !== worker.group) return 'no';
     if (nodeId === worker.identity.nodeId) return 'yes';
-    if (!worker.predecessors.has(incarnation)) return 'no';
+    if (!worker.predecessors.has(incarnation) && !worker.delivers.has(incarnation)) return 'no';
     return this.#byIncarnation.get(incarnation)?.session === undefined ? 'yes' : 'later';
   }
 
@@ -225,6 +247,7 @@ export class WorkerDirectory {
 
   /** The attempt was stored but its task could not be written: it is sent again when the worker is back. */
   notSent(worker: Worker, execution: Execution): void {
+    execution.held = false;
     if (worker.confirmed) {
       worker.resend.push(execution);
       this.#events.slotsChanged(worker.group);
@@ -272,11 +295,22 @@ export class WorkerDirectory {
     }
   }
 
-  #ask(worker: Worker): void {
-    worker.confirmed = false;
-    worker.inventory = new Map();
+  /** @param working it goes on getting tasks meanwhile; otherwise none before its answer */
+  #ask(worker: Worker, working: boolean): boolean {
     const partition = this.#groups.partitions.get(this.#partitionOf(worker));
-    if (partition !== undefined) worker.session?.owns(this.#settings.storeId(), [partition]);
+    worker.confirmed &&= working;
+    worker.inventory = new Map();
+    worker.askedAt = this.#clock.monotonic();
+    worker.questioned = working ? new Set([...worker.executions].filter(({ held }) => held)) : undefined;
+    return partition !== undefined && worker.session?.owns(this.#settings.storeId(), [partition], ++worker.question) === true;
+  }
+
+  /** The worker that has the attempt; without a stream its grace time begins. */
+  #take(execution: Execution): Worker {
+    const worker = this.#byIncarnation.get(execution.worker.incarnation) ?? this.#add(execution.worker, execution.nodeGroup);
+    worker.executions.add(execution);
+    if (worker.session === undefined && worker.grace === undefined) this.#startGrace(worker);
+    return worker;
   }
 
   #startGrace(worker: Worker): void {

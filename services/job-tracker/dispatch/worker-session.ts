@@ -92,8 +92,14 @@ export class WorkerSession {
     this.#now({ welcome: { tracker_id: trackerId, grace: graceMs, ping_interval: pingIntervalMs } });
   }
 
-  owns(storeId: string, partitions: readonly HeldEpoch[]): void {
-    this.#now({ owns: { store_id: storeId, partitions: partitions.map(({ partition, epoch }) => ({ partition, epoch })) } });
+  /** False: the worker does not read now, and was not asked. */
+  owns(storeId: string, partitions: readonly HeldEpoch[], question: number): boolean {
+    return this.#now({ owns: { store_id: storeId, partitions: partitions.map(({ partition, epoch }) => ({ partition, epoch })), question } });
+  }
+
+  /** Whether tasks wait to be written: the worker does not know of them yet. */
+  get hasTasks(): boolean {
+    return this.#tasks.length > 0;
   }
 
   /** @param now monotonic */
@@ -185,8 +191,10 @@ export class WorkerSession {
   }
 
   /** Frames outside the queues are few and small: they are left out while the peer does not read. */
-  #now(frame: RawWorkResponse): void {
-    if (!this.closed && this.#stream.writer.ready) this.#stream.writer.write(frame);
+  #now(frame: RawWorkResponse): boolean {
+    if (this.closed || !this.#stream.writer.ready) return false;
+    this.#stream.writer.write(frame);
+    return true;
   }
 
   #nextFrame(): RawWorkResponse | undefined {

@@ -24,9 +24,19 @@ export class Worker {
   types: ReadonlySet<string> = new Set();
   /** Incarnations that have ended for certain: it holds their FailStore and speaks for them. */
   predecessors: ReadonlySet<string> = new Set();
+  /** Incarnations of which it has brought results: it has taken over their FailStore, or begun to. */
+  readonly delivers = new Set<string>();
   session: WorkerSession | undefined;
   /** Whether its Inventory under the current epoch is complete; it gets tasks only then. */
   confirmed = false;
+  /** Number of the last question what it has; it repeats it in its answer, or says 0. */
+  question = 0;
+  /** When it was asked last, in monotonic milliseconds. */
+  askedAt = 0;
+  /** Whether its answers name the question: then it can be asked again while it works. */
+  repeatsQuestion = false;
+  /** It was asked again while it works: what it held then. */
+  questioned: ReadonlySet<Execution> | undefined;
   /** What it listed so far, by instance id. */
   inventory = new Map<string, { attempt: number; finished: boolean }>();
   /** The attempts that it has, by the store. */

@@ -35,6 +35,8 @@ interface Group {
   reading: boolean;
   /** Grows when reading begins anew: what an older read brings is left out. */
   generation: number;
+  /** The oldest due result when it was looked for last and found to be nowhere. */
+  passedOver: string | undefined;
 }
 
 /**
@@ -135,6 +137,40 @@ export class FeedbackDelivery {
     }
   }
 
+  hasReceiver(submitNodeGroup: string): boolean {
+    return (this.#groups.get(submitNodeGroup)?.receivers.size ?? 0) > 0;
+  }
+
+  /**
+   * Looks whether the oldest result that is due was passed over: it was committed after one that is younger and was read
+   * first, say. When two looks have found the same one, reading begins anew. `found` is told of it, unless it only waited
+   * for its next delivery. To be called every few seconds.
+   */
+  findPassedOver(found: (submitNodeGroup: string, id: string) => void): void {
+    for (const [name, group] of this.#groups) {
+      if (group.reading || group.readUpTo === 0) continue;
+      const { generation } = group;
+      this.#store.readFeedback(name, [...this.#owned.partitions.keys()], 0, this.#clock.now(), 1).then(
+        ([row]) => {
+          const { passedOver } = group;
+          group.passedOver = undefined;
+          if (row === undefined || group.generation !== generation || row.seq > group.readUpTo || this.#isKnown(group, row.id)) return;
+          group.passedOver = row.id;
+          // It may have been settled while it was read: it is not found again then.
+          if (passedOver !== row.id) return;
+          this.#rewind(group);
+          if (row.deliveries === 0) found(name, row.id);
+          this.#deliver(name, group);
+        },
+        (error: unknown) => this.#log.warn('store.failed', { operation: 'readFeedback', error }),
+      );
+    }
+  }
+
+  #isKnown(group: Group, id: string): boolean {
+    return group.inFlight.has(id) || group.settling.has(id) || group.waiting.some((row) => row.id === id);
+  }
+
   /** Sends away all receivers; the rows stay owed. */
   dropAll(error: LtsError): void {
     for (const receiver of this.receivers()) receiver.end(error);
@@ -161,7 +197,7 @@ export class FeedbackDelivery {
   #group(name: string): Group {
     let group = this.#groups.get(name);
     if (group === undefined) {
-      group = { receivers: new Set(), waiting: [], inFlight: new Map(), settling: new Set(), readUpTo: 0, mayHaveMore: true, reading: false, generation: 0 };
+      group = { receivers: new Set(), waiting: [], inFlight: new Map(), settling: new Set(), readUpTo: 0, mayHaveMore: true, reading: false, generation: 0, passedOver: undefined };
       this.#groups.set(name, group);
     }
     return group;

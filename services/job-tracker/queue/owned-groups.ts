@@ -37,6 +37,8 @@ export interface Execution extends Omit<ExecutingRow, 'taskId'> {
   partition: number;
   /** Its end is on its way into the store. */
   finishing: boolean;
+  /** Its worker has it for all that is known: it was sent or listed, and no list has lacked it since. */
+  held: boolean;
   progress: number;
   progressText: string;
 }
@@ -75,10 +77,15 @@ export class OwnedGroups {
       group.readyCount = ready;
       if (limits !== undefined) this.limit(group, limits);
     }
-    for (const row of loaded.executing) {
-      this.executions.set(row.id, { ...row, partition: held.partition, finishing: false, progress: 0, progressText: '' });
-      this.group(row.nodeGroup, held.partition).executing++;
-    }
+    for (const row of loaded.executing) this.execute(row, held.partition);
+  }
+
+  /** An attempt that the store knows. */
+  execute(row: Omit<ExecutingRow, 'taskId'>, partition: number): Execution {
+    const execution = { ...row, partition, finishing: false, held: false, progress: 0, progressText: '' };
+    this.executions.set(row.id, execution);
+    this.group(row.nodeGroup, partition).executing++;
+    return execution;
   }
 
   /** Forgets a partition that is not owned any more. */

@@ -20,6 +20,7 @@ import type { LimitSetting } from '../dispatch/limit-setting.js';
 import type { WorkerDirectory } from '../dispatch/worker-directory.js';
 import { explainInstance, explainStore, explainTracker } from '../explain/explain.js';
 import type { FeedbackDelivery } from '../feedback/feedback-delivery.js';
+import type { UnclaimedFeedback } from '../feedback/unclaimed-feedback.js';
 import type { NodeDrain } from '../lead/node-drain.js';
 import type { Ownership } from '../lead/ownership.js';
 import { type InstanceState, states } from '../queue/instance-state.js';
@@ -38,6 +39,7 @@ export interface AdminParts {
   groups: OwnedGroups;
   directory: WorkerDirectory;
   delivery: FeedbackDelivery;
+  unclaimed: UnclaimedFeedback;
   limits: LimitSetting;
   ownership: Ownership;
   drain: NodeDrain;
@@ -55,7 +57,7 @@ type Target = Pick<GetInstanceRequest__Output, 'instance_id' | 'task_id' | 'node
  * owner of an instance knows is answered by it alone (NOT_OWNER names it); the store's rows by any owner.
  */
 export function adminService(handlers: Handlers, parts: AdminParts): Record<string, UntypedHandleCall> {
-  const { store, groups, directory, delivery, limits, ownership, drain, clock } = parts;
+  const { store, groups, directory, delivery, unclaimed, limits, ownership, drain, clock } = parts;
   const find = (target: Target): Promise<InstanceRow> => findInstance(store, ownership, target);
   const unary = <Req, Res>(handle: (request: Req) => Promise<Res>): UntypedHandleCall => handlers.unary<Req, Res>(handle) as UntypedHandleCall;
   return {
@@ -94,7 +96,7 @@ export function adminService(handlers: Handlers, parts: AdminParts): Record<stri
       const feedback = await store.countFeedback();
       const names = new Set([...groups.groups.keys(), ...feedback.map((row) => row.submitNodeGroup), ...[...directory.all()].map((worker) => worker.group)]);
       const wanted = [...names].filter((name) => node_group === '' || name === node_group).sort();
-      return { queues: wanted.map((name) => toQueue(name, groups, directory, feedback.find((row) => row.submitNodeGroup === name))), missing: parts.missing() };
+      return { queues: wanted.map((name) => toQueue(name, groups, directory, feedback.find((row) => row.submitNodeGroup === name), unclaimed.all().find((each) => each.submitNodeGroup === name)?.since)), missing: parts.missing() };
     }),
     SetGroupLimits: unary(async (request: SetGroupLimitsRequest__Output) => ({ limits: toLimits(await limits.set(request.node_group, toLimitChange(request))) ?? {} })),
     ListNodes: unary(async () => ({ nodes: listNodes(parts.trackers(), directory, delivery, clock), missing: parts.missing() })),
@@ -113,7 +115,11 @@ export function adminService(handlers: Handlers, parts: AdminParts): Record<stri
       ownership.requireAccepting();
       const rows = await store.listFeedback(request.submit_node_group, request.dead_only, pageSize(request.page_size, 100, 1_000));
       const most = textLimit(rows.length);
-      return { entries: rows.map((row) => ({ result: toJobResult({ ...row, message: fitText(row.message, most) }), dead: row.dead, next_at: row.nextAt, last_error: row.lastError })) };
+      const nobody = unclaimed.all().filter((each) => request.submit_node_group === '' || each.submitNodeGroup === request.submit_node_group);
+      return {
+        entries: rows.map((row) => ({ result: toJobResult({ ...row, message: fitText(row.message, most) }), dead: row.dead, next_at: row.nextAt, last_error: row.lastError })),
+        unclaimed: nobody.map(({ submitNodeGroup, owed, since }) => ({ submit_node_group: submitNodeGroup, owed, since })),
+      };
     }),
     ResendFeedback: unary(async ({ feedback_ids, submit_node_group }: ResendFeedbackRequest__Output) => {
       ownership.requireAccepting();

@@ -6,6 +6,7 @@ import type { NodeDrain } from '../lead/node-drain.js';
 import type { Ownership } from '../lead/ownership.js';
 import type { OwnedGroups } from '../queue/owned-groups.js';
 import type { QueueStore, StoredOwner } from '../queue/queue-store.js';
+import type { Repairs } from '../recover/repairs.js';
 
 /** What the picture of the cluster is drawn from. */
 export interface ClusterFacts {
@@ -18,10 +19,11 @@ export interface ClusterFacts {
   drain: NodeDrain;
   registry: RegistryState;
   store: QueueStore;
+  repairs: Repairs;
 }
 
 /** Map, ownership, store and registry as they are now. */
-export async function clusterStatus({ cluster, nodeId, view, groups, ownership, drained, drain, registry, store }: ClusterFacts): Promise<GetClusterResponse> {
+export async function clusterStatus({ cluster, nodeId, view, groups, ownership, drained, drain, registry, store, repairs }: ClusterFacts): Promise<GetClusterResponse> {
   const [health, holders] = await Promise.all([store.health(), holdersOf(store)]);
   const { trouble } = ownership;
   const storeState = trouble?.reason === 'STORE_LOCKED' ? 'LOCKED' : health.state;
@@ -40,6 +42,7 @@ export async function clusterStatus({ cluster, nodeId, view, groups, ownership, 
     holders: holders.map((each) => ({ partition: each.partition, epoch: each.epoch, node_id: each.nodeId })),
     drained: drained.byHand.map((node) => ({ node_id: node.nodeId, since: node.since })),
     drain_ignored: drain.ignored,
+    repairs: repairs.all().map(({ kind, count, lastAt }) => ({ kind, count, last_at: lastAt })),
   };
 }
 

@@ -58,7 +58,7 @@ export function toLogLine(row: LogRow): LogLine {
   return { instance_id: row.id, attempt: row.attempt, at: row.at, level: `LOG_LEVEL_${row.level}`, text: row.text, truncated: row.truncated };
 }
 
-export function toQueue(name: string, groups: OwnedGroups, directory: WorkerDirectory, feedback: { owed: number; dead: number } | undefined): Queue {
+export function toQueue(name: string, groups: OwnedGroups, directory: WorkerDirectory, feedback: { owed: number; dead: number } | undefined, unclaimedSince = 0): Queue {
   const group = groups.groups.get(name);
   const limits = toLimits(group?.gate.limits);
   const workers = [...directory.ofGroup(name).all].filter((worker) => worker.session !== undefined);
@@ -72,6 +72,7 @@ export function toQueue(name: string, groups: OwnedGroups, directory: WorkerDire
     free_slots: workers.filter((worker) => !worker.drained).reduce((sum, worker) => sum + Math.max(worker.info.workThreads - worker.executions.size, 0), 0),
     feedback: feedback?.owed ?? 0,
     feedback_dead: feedback?.dead ?? 0,
+    feedback_unclaimed_since: unclaimedSince,
     ...(limits === undefined ? {} : { limits }),
   };
 }

@@ -39,6 +39,11 @@ export class DueTimer {
     this.arm();
   }
 
+  /** Whether rows of the partition are being promoted: their next due time is not known meanwhile. */
+  promoting(partition: number): boolean {
+    return this.#promoting.has(partition);
+  }
+
   /** Looks at all partitions and sleeps until the first is due. */
   arm(): void {
     let next = Number.POSITIVE_INFINITY;

@@ -17,4 +17,9 @@ export class Epochs {
     partitions.set(partition, epoch);
     return undefined;
   }
+
+  /** Whether this very epoch was seen before. */
+  knows(storeId: string, partition: number, epoch: number): boolean {
+    return this.#byStore.get(storeId)?.get(partition) === epoch;
+  }
 }

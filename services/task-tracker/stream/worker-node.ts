@@ -160,6 +160,8 @@ export class WorkerNode implements SessionHost {
 
   onOwns(session: WorkSession, owns: Owns__Output): void {
     if (session.retired) return;
+    // Nothing has changed since the last question: what is on its way stays so.
+    const again = session.owned && session.storeId === owns.store_id && owns.partitions.every(({ partition, epoch }) => this.#epochs.knows(owns.store_id, partition, epoch));
     session.storeId = owns.store_id;
     for (const { partition, epoch } of owns.partitions) {
       const remembered = this.#epochs.raise(owns.store_id, partition, epoch);
@@ -167,7 +169,8 @@ export class WorkerNode implements SessionHost {
     }
     this.#lostTimer?.cancel();
     this.#lostTimer = undefined;
-    session.sendInventory(inventoryFrames(this.attempts));
+    session.sendInventory(inventoryFrames(this.attempts, owns.question));
+    if (again) return;
     this.results.setHome(session);
     this.lines.setHome(session);
     this.link.established();

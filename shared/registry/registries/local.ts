@@ -61,6 +61,11 @@ export class LocalRegistry implements Registry, LocalSession {
     return this.#watch(read, (members) => JSON.stringify(members), listener);
   }
 
+  /** There are none: what is made here is made at once. */
+  onOrphan(): Subscription {
+    return { close: () => undefined };
+  }
+
   document(path: string): RegistryDocument {
     checkDocumentPath(path);
     const watch = (listener: (value: DocumentValue | null) => void): Subscription =>

@@ -89,6 +89,10 @@ export class ZooKeeperElection implements Election, Part {
     this.#loop.attach(connection);
   }
 
+  claims(path: string): boolean {
+    return path.startsWith(`${this.#folder}/n-${this.#uuid}-`);
+  }
+
   async close(): Promise<void> {
     this.#closing = true;
     this.#set(false);
@@ -125,7 +129,10 @@ export class ZooKeeperElection implements Election, Part {
       const stat = await connection.exists(path, own === undefined ? this.#loop.poke : undefined);
       if (stat === null) continue;
       if (own === undefined && stat.owner === connection.sessionId) own = node;
-      else await removeNode(connection, path);
+      else {
+        await removeNode(connection, path);
+        if (stat.owner === connection.sessionId) this.#context.onOrphan(path);
+      }
     }
     return own;
   }

@@ -10,6 +10,8 @@ export interface Part {
   attach(connection: Connection | undefined): void;
   /** Removes what it keeps in ZooKeeper, if anything. */
   close?(): Promise<void>;
+  /** Whether the node is this part's. */
+  claims?(path: string): boolean;
 }
 
 /** What the parts need of their registry. */
@@ -20,4 +22,6 @@ export interface PartContext {
   log: Logger;
   /** The part is done for good and hears of no further period. */
   forget(part: Part): void;
+  /** A node of this session that belonged to nothing was removed. */
+  onOrphan(path: string): void;
 }

@@ -45,6 +45,10 @@ export class ZooKeeperRegistration implements Registration, Part {
     this.loop.attach(connection);
   }
 
+  claims(path: string): boolean {
+    return path === this.#path;
+  }
+
   async close(): Promise<void> {
     this.#closing = true;
     this.#ready.never(new LtsError('CANCELLED', `registration of ${this.member.nodeId} was closed`));

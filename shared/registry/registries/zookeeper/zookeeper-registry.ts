@@ -7,8 +7,10 @@ import { checkMember } from '../../member-codec.js';
 import type { Election, ElectionNode, Member, MemberKind, Registration, Registry, RegistryDocument, RegistryState, Subscription } from '../../registry.js';
 import { type DocumentWatch, ZooKeeperDocument } from './document.js';
 import { readQueue, ZooKeeperElection } from './election.js';
+import { Listeners } from '../../listeners.js';
 import { layoutOf } from './layout.js';
 import { MemberWatch } from './member-watch.js';
+import { OrphanSweep } from './orphan-sweep.js';
 import type { Part, PartContext } from './part.js';
 import { ZooKeeperRegistration } from './registration.js';
 import { parseConnect } from './servers.js';
@@ -41,6 +43,10 @@ export class ZooKeeperRegistry implements Registry {
   readonly #startDeadlineMs: number;
   readonly #keepTrying: boolean;
   readonly #parts = new Set<Part>();
+  readonly #orphanListeners: Listeners<string>;
+  /** Where this process has made nodes of its session. */
+  readonly #folders = new Set<string>();
+  readonly #sweep: OrphanSweep;
   readonly #memberWatches = new Map<MemberKind, MemberWatch>();
   #documentWatches = 0;
 
@@ -63,7 +69,17 @@ export class ZooKeeperRegistry implements Registry {
       clock,
       log: options.log,
       forget: (part) => void this.#parts.delete(part),
+      onOrphan: (path) => {
+        options.log.warn('registry.failed', { what: 'a node of this session belonged to nothing; it was removed', path });
+        this.#orphanListeners.emit(path);
+      },
     };
+    this.#orphanListeners = new Listeners(options.log);
+    this.#sweep = new OrphanSweep(this.#context, {
+      folders: () => this.#folders,
+      isClaimed: (path) => [...this.#parts].some((part) => part.claims?.(path)),
+    });
+    this.#parts.add(this.#sweep);
     this.#session.onPeriod((connection) => {
       for (const part of this.#parts) part.attach(connection);
     });
@@ -77,6 +93,10 @@ export class ZooKeeperRegistry implements Registry {
     return this.#session.onState(listener);
   }
 
+  onOrphan(listener: (path: string) => void): Subscription {
+    return this.#orphanListeners.add(listener);
+  }
+
   async start(): Promise<void> {
     try {
       await this.#session.start(this.#startDeadlineMs);
@@ -88,6 +108,7 @@ export class ZooKeeperRegistry implements Registry {
 
   register(member: Member): Registration {
     const registration = new ZooKeeperRegistration(this.#context, checkMember(member));
+    this.#folders.add(this.#context.layout.members(member.kind));
     this.#keep(registration);
     return registration;
   }
@@ -104,6 +125,7 @@ export class ZooKeeperRegistry implements Registry {
 
   elect(name: string, candidateId: string): Election {
     const election = new ZooKeeperElection(this.#context, name, checkCandidate(candidateId));
+    this.#folders.add(this.#context.layout.election(name));
     this.#keep(election);
     return election;
   }
@@ -121,6 +143,7 @@ export class ZooKeeperRegistry implements Registry {
     // The end of the session removes what could not be removed until then.
     await withDeadline(closing, closeLimitMs, 'leaving ZooKeeper', this.#context.clock).catch(() => undefined);
     for (const watch of this.#memberWatches.values()) watch.stop();
+    this.#sweep.stop();
     await this.#session.close();
     this.#parts.clear();
   }
