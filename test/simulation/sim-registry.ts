@@ -46,6 +46,10 @@ export class SimRegistry implements Registry {
     await this.#inner.start();
   }
 
+  onOrphan(): Subscription {
+    return this.#inner.onOrphan();
+  }
+
   register(member: Member): Registration {
     return this.#inner.register(member);
   }

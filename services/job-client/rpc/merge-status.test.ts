@@ -23,6 +23,7 @@ const node = (kind: 'JOB_TRACKER' | 'TASK_TRACKER' | 'JOB_CLIENT', node_id: stri
 
 const queue = (node_group: string, more: Partial<Queue__Output> = {}): Queue__Output => ({
   node_group,
+  feedback_unclaimed_since: 0,
   waiting: 0,
   ready: 0,
   executing: 0,

@@ -45,6 +45,7 @@ function mergeQueue(a: Queue__Output, b: Queue__Output): Queue__Output {
     feedback: Math.max(a.feedback, b.feedback),
     feedback_dead: Math.max(a.feedback_dead, b.feedback_dead),
     limits: a.limits ?? b.limits,
+    feedback_unclaimed_since: Math.max(a.feedback_unclaimed_since, b.feedback_unclaimed_since),
   };
 }
 

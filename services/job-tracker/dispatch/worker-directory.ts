@@ -18,7 +18,6 @@ const longestName = 256;
 const apartMs = 5_000;
 /** Smaller differences between clocks are left alone. */
 const wrongFromMs = 1_000;
-
 /** How often a worker is asked what it has while it works, in milliseconds. */
 const askEveryMs = 60_000;
 
@@ -30,10 +29,9 @@ const askEveryMs = 60_000;
  * a worker has (`executions`), the worker's Inventory which of them it knows; nothing is declared lost before that
  * answer or the end of the grace time. An attempt that the same incarnation does not list has provably not started and
  * is sent again under its number. Predecessors (incarnations that have ended for certain, of the same node or of a dead
- * neighbour whose FailStore the worker holds) lose what the new incarnation does not list as finished. On failure of a stream its credits die and the grace time starts; on a
- * take-over or reload all workers are asked anew under the new epoch. Connected workers are asked again every minute:
- * the frames of a stream keep their order, so what was sent before the question and is not in the answer was lost there;
- * it is sent again under its number.
+ * neighbour) lose what the new incarnation does not list as finished. On failure of a stream its credits die and the
+ * grace time starts; on a take-over or reload all workers are asked anew under the new epoch. Connected workers are asked
+ * again every minute: frames keep their order, so what was sent before the question and is not in the answer was lost.
  */
 export class WorkerDirectory {
   readonly #groups: OwnedGroups;
@@ -101,9 +99,7 @@ export class WorkerDirectory {
   /** The partition was loaded: attempts find their workers, and connected workers are asked what they have. */
   adopted(partition: number): void {
     for (const worker of this.#byIncarnation.values()) if (this.#partitionOf(worker) === partition) this.#forget(worker);
-    for (const execution of this.#groups.executions.values()) {
-      if (execution.partition === partition) this.#take(execution);
-    }
+    for (const execution of this.#groups.executions.values()) if (execution.partition === partition) this.#take(execution);
     for (const worker of this.#byIncarnation.values()) if (worker.session !== undefined && this.#partitionOf(worker) === partition) this.#ask(worker, false);
   }
 
@@ -145,8 +141,8 @@ export class WorkerDirectory {
     worker.inventory = new Map();
     worker.repeatsQuestion = question !== 0;
     worker.questioned = undefined;
-    if (questioned === undefined || !worker.confirmed) this.#confirm(worker, listed);
-    else this.#resendLost(worker, questioned, listed);
+    if (worker.confirmed && questioned !== undefined) this.#resendLost(worker, questioned, listed);
+    else this.#confirm(worker, listed);
     worker.session.flush();
     this.#events.slotsChanged(worker.group);
   }
@@ -201,15 +197,12 @@ export class WorkerDirectory {
   }
 
   /**
-   * Whether the worker speaks for the incarnation that has the attempt: one of its node, or a dead neighbour whose
-   * FailStore it holds. 'later': that one is still connected, which may be news that is old.
+   * Whether the worker speaks for the one that has the attempt. 'later': that is a neighbour which is still connected, as
+   * far as is known.
    */
   speaksFor(worker: Worker, execution: Execution): 'yes' | 'later' | 'no' {
-    const { nodeId, incarnation } = execution.worker;
-    if (execution.nodeGroup !== worker.group) return 'no';
-    if (nodeId === worker.identity.nodeId) return 'yes';
-    if (!worker.predecessors.has(incarnation) && !worker.delivers.has(incarnation)) return 'no';
-    return this.#byIncarnation.get(incarnation)?.session === undefined ? 'yes' : 'later';
+    if (execution.nodeGroup !== worker.group || !worker.speaksFor(execution.worker)) return 'no';
+    return execution.worker.nodeId === worker.identity.nodeId || this.find(execution.worker)?.session === undefined ? 'yes' : 'later';
   }
 
   /** The worker answers a ping. */

@@ -70,6 +70,11 @@ export class Worker {
     return this.confirmed && !this.drained;
   }
 
+  /** Whether it brings the results of that one too: of its node, or a dead neighbour whose FailStore it holds. */
+  speaksFor({ nodeId, incarnation }: WorkerIdentity): boolean {
+    return nodeId === this.identity.nodeId || this.predecessors.has(incarnation) || this.delivers.has(incarnation);
+  }
+
   runs(type: string): boolean {
     return this.types.size === 0 || this.types.has(type);
   }

@@ -41,6 +41,11 @@ export class ReadySet {
     return !this.#complete;
   }
 
+  /** Whether all ready rows of the store are in memory, but for those that are on their way. */
+  get whole(): boolean {
+    return this.#complete && !this.#passedOver;
+  }
+
   /** Where the next read from the store goes on. */
   get boundary(): ReadyKey | undefined {
     return this.#boundary;
