@@ -13,12 +13,15 @@ const displaceAfterMs = 3_000;
 class Epochs {
   readonly rows: StoredOwner[] = Array.from({ length: 4 }, (_, partition) => ({ partition, epoch: 0, nodeId: '', incarnation: '' }));
   readonly takes: number[][] = [];
+  /** Partitions whose row somebody has deleted. */
+  readonly gone = new Set<number>();
   loading: Promise<unknown> = Promise.resolve();
 
   open = async (): Promise<unknown> => ({ storeId: 's', cluster: 'c', partitions: 4 });
-  owners = async (): Promise<StoredOwner[]> => this.rows.map((row) => ({ ...row }));
+  owners = async (): Promise<StoredOwner[]> => this.rows.filter(({ partition }) => !this.gone.has(partition)).map((row) => ({ ...row }));
   take = async (partitions: readonly number[], owner: OwnerIdentity): Promise<HeldEpoch[]> => {
     this.takes.push([...partitions]);
+    if (partitions.some((partition) => this.gone.has(partition))) throw new LtsError('CONFIG_INVALID', 'the store has no such partition');
     return partitions.map((partition) => {
       const row = this.rows[partition] as StoredOwner;
       Object.assign(row, { epoch: row.epoch + 1, nodeId: owner.nodeId, incarnation: owner.incarnation });
@@ -173,6 +176,19 @@ describe('Ownership', () => {
     a.ownership.assign([0]);
     await clock.advance(100);
     expect(epochs.holders).toEqual(['a', 'b', '', '']);
+  });
+
+  it('takes the others when the row of one is gone, and says so until it is back', async () => {
+    epochs.gone.add(2);
+    live.delete('a');
+    b.ownership.assign([1, 2, 3]);
+    await clock.advance(100);
+    expect(b.owned).toEqual([1, 3]);
+    expect(b.ownership.trouble).toMatchObject({ reason: 'STORE_DAMAGED', message: expect.stringContaining('no partition 2') });
+    expect(() => b.ownership.require(groupOf(2))).toThrow(expect.objectContaining({ reason: 'LOADING', message: expect.stringContaining('no partition 2') }));
+    epochs.gone.clear();
+    await clock.advance(3_000);
+    expect([b.owned, b.ownership.trouble]).toEqual([[1, 2, 3], undefined]);
   });
 
   it('lets go of all that is left when it leaves', async () => {

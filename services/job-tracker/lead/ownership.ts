@@ -54,8 +54,9 @@ const loadsAtOnce = 4;
  * Who is displaced: what a live tracker holds is left to it until it has released it, at most for the session time; the
  * registry tells who lives, the store who holds. A belief that is wrong costs time only, for the epoch is the fence.
  *
- * On failure of taking (store locked or failing) it is tried again until the partition is not wanted any more; what the
- * store said is shown meanwhile. An idle owner re-reads its epochs every second (`checkEpochs`).
+ * On failure of taking (store locked or failing; a row that is gone, then the others are taken) it is tried again until
+ * the partition is not wanted any more; what the store said is shown meanwhile. An idle owner re-reads its epochs every
+ * second (`checkEpochs`).
  */
 export class Ownership {
   readonly #parts: OwnershipParts;
@@ -218,8 +219,9 @@ export class Ownership {
       const missing = [...this.#wanted].filter((partition) => !this.#groups.partitions.has(partition));
       if (unwanted.length + missing.length === 0) break;
       try {
-        const free = missing.length > 0 ? await this.#free(missing) : [];
+        const { free, absent } = missing.length > 0 ? await this.#look(missing) : { free: [], absent: [] };
         if (free.length > 0) await this.#take(free);
+        if (absent.length > 0) throw noRow(absent);
         this.#trouble = undefined;
         tries = 0;
         if (free.length < missing.length) await this.#clock.sleep(pollMs);
@@ -232,18 +234,20 @@ export class Ownership {
     this.#running = false;
   }
 
-  /** Those that no other live tracker holds, or holds for too long already. */
-  async #free(missing: readonly number[]): Promise<number[]> {
+  /** Those that no other live tracker holds, or holds for too long already; and those of which the store knows no owner, past or present. */
+  async #look(missing: readonly number[]): Promise<{ free: number[]; absent: number[] }> {
     this.#opened ??= await this.#openStore();
     const holders = new Map((await this.#store.owners()).map(({ partition, incarnation }) => [partition, incarnation]));
     const now = this.#clock.monotonic();
-    return missing.filter((partition) => {
-      const holder = holders.get(partition) ?? '';
+    const free = missing.filter((partition) => {
+      const holder = holders.get(partition);
+      if (holder === undefined) return false;
       if (holder === '' || holder === this.#identity.incarnation || !this.#parts.isLive(holder)) return true;
       const since = this.#waitingSince.get(partition) ?? now;
       this.#waitingSince.set(partition, since);
       return now - since >= this.#parts.displaceAfterMs;
     });
+    return { free, absent: missing.filter((partition) => !holders.has(partition)) };
   }
 
   /** All in one step of the store; each begins to work as soon as it is loaded. */
@@ -304,4 +308,9 @@ export class Ownership {
       this.#log.warn('store.failed', { operation: 'release', error: messageOf(error) });
     }
   }
+}
+
+/** Without its row a partition has no fence: nobody may own it, and a new row could give an epoch a second time. */
+function noRow(partitions: readonly number[]): LtsError {
+  return new LtsError('STORE_DAMAGED', `the store has no partition ${formatRanges(partitions)}: the row that tells its owner and epoch is gone, nobody can own it; restore the store from a backup, or put the row back with a higher epoch`);
 }
