@@ -1,4 +1,4 @@
-// Sees to it that the real parts which the tests start are on this machine: ZooKeeper, PostgreSQL, Redis, Python with gRPC, systemd-analyze.
+// Sees to it that the real parts which the tests start are on this machine: ZooKeeper, PostgreSQL, PgBouncer, Redis, Python with gRPC, systemd-analyze.
 // Installs what is missing where that is possible (root on a Debian-like system), else says what to do and exits with 1.
 // Nothing is started as a system service: every test starts its own copy on a free port.
 import { spawnSync } from 'node:child_process';
@@ -13,6 +13,7 @@ const parts = [
   { what: 'a Java runtime (java)', present: () => onPath('java'), pkg: 'default-jre-headless', services: [] },
   { what: 'ZooKeeper (/usr/share/java/zookeeper.jar)', present: () => existsSync('/usr/share/java/zookeeper.jar'), pkg: 'zookeeper', services: [] },
   { what: 'PostgreSQL (/usr/lib/postgresql/*/bin/initdb)', present: () => anyServer('/usr/lib/postgresql'), pkg: 'postgresql', services: ['postgresql'] },
+  { what: 'PgBouncer (pgbouncer)', present: () => onPath('pgbouncer') || existsSync('/usr/sbin/pgbouncer'), pkg: 'pgbouncer', services: ['pgbouncer'] },
   { what: 'Redis (redis-server)', present: () => onPath('redis-server'), pkg: 'redis-server', services: ['redis-server'] },
   { what: 'a library that sets the clock of one process (faketime)', present: () => onPath('faketime'), pkg: 'faketime', services: [] },
   { what: 'gRPC for /usr/bin/python3', present: () => existsSync('/usr/lib/python3/dist-packages/grpc'), pkg: 'python3-grpcio', services: [] },

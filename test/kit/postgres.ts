@@ -33,7 +33,7 @@ export interface Postgres {
 
 /** Starts a new, empty PostgreSQL on 127.0.0.1 with the newest version that is installed. Takes about 2 s. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<Postgres> {
-  const programs = findPrograms();
+  const programs = postgresPrograms();
   const user = serverUser();
   const folder = serverFolder('postgres', options.parent, user);
   const data = join(folder, 'data');
@@ -81,7 +81,8 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   };
 }
 
-function findPrograms(): string {
+/** The folder of the programs of the newest version that is installed. */
+export function postgresPrograms(): string {
   const versions = existsSync(versionsFolder) ? readdirSync(versionsFolder) : [];
   const newest = versions.filter((version) => existsSync(join(versionsFolder, version, 'bin/initdb'))).toSorted((a, b) => Number(b) - Number(a))[0];
   if (newest !== undefined) return join(versionsFolder, newest, 'bin');
@@ -91,7 +92,7 @@ function findPrograms(): string {
 }
 
 /** PostgreSQL refuses to run as root: then it runs as the user that its package made. */
-function serverUser(): OsUser | undefined {
+export function serverUser(): OsUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const id = (option: string): number => Number(execFileSync('id', [option, 'postgres'], { encoding: 'utf8' }));
   return { uid: id('-u'), gid: id('-g') };

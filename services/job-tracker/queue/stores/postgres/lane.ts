@@ -148,9 +148,9 @@ export class Lane {
   }
 
   #giveUp(call: Call, withinMs: number): void {
-    if (call.on !== undefined) return call.on.destroy(new Error(`no answer within ${withinMs} ms`));
+    if (call.on !== undefined) return call.on.destroy(new Error(`no answer within ${Math.round(withinMs)} ms`));
     const why = this.#away === undefined ? '; earlier calls took too long' : ` (${this.#away.message})`;
-    const message = `store ${this.server}: no turn within ${withinMs} ms${why}`;
+    const message = `store ${this.server}: no turn within ${Math.round(withinMs)} ms${why}`;
     this.#settle(call, () => call.reject(new PgFailure('STORE_FAILED', message, { rolledBack: true, kind: 'away' })));
   }
 
