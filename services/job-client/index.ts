@@ -6,6 +6,7 @@ export type { Reason } from '../../shared/errors/reasons.js';
 export type { CancelJobRequest } from '../../shared/grpc/generated/lts/v1/CancelJobRequest.js';
 export type { CancelJobResponse } from '../../shared/grpc/generated/lts/v1/CancelJobResponse.js';
 export type { SubmitResult } from '../../shared/grpc/generated/lts/v1/SubmitResult.js';
+export type { MasterListener, Mastership } from '../../shared/master/master-lease.js';
 export { newId } from '../../shared/ids.js';
 export { JobClient, type JobClientOptions, type ResultOptions } from './job-client.js';
 export type { JobResult, ResultHandler, ResultSubscription } from './results/result-receiver.js';

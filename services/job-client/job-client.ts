@@ -6,7 +6,9 @@ import type { Reason } from '../../shared/errors/reasons.js';
 import type { CancelJobRequest } from '../../shared/grpc/generated/lts/v1/CancelJobRequest.js';
 import type { CancelJobResponse } from '../../shared/grpc/generated/lts/v1/CancelJobResponse.js';
 import type { SubmitResult } from '../../shared/grpc/generated/lts/v1/SubmitResult.js';
+import type { GroupMaster__Output } from '../../shared/grpc/generated/lts/v1/GroupMaster.js';
 import { type Logger, silentLogger } from '../../shared/log/logger.js';
+import { MasterLease, type MasterListener, type Mastership } from '../../shared/master/master-lease.js';
 import type { Registry } from '../../shared/registry/registry.js';
 import { systemClock } from '../../shared/time/clock.js';
 import { type Core, createCore } from './core.js';
@@ -60,6 +62,9 @@ export class JobClient {
   readonly #nodeId: string;
   readonly #log: Logger;
   readonly #receivers = new Set<ResultReceiver>();
+  #mastership: Mastership = { master: false, nodeId: '', token: 0 };
+  readonly #lease = new MasterLease(systemClock, (mastership) => this.#mastershipChanged(mastership));
+  readonly #masterListeners = new Set<MasterListener>();
   #closed = false;
 
   /** Connects in the background. Throws INVALID_ARGUMENT, or what opening the FailStore throws. */
@@ -144,7 +149,8 @@ export class JobClient {
     if (!Number.isInteger(maxInFlight) || maxInFlight < 1 || maxInFlight > 10_000) throw new LtsError('INVALID_ARGUMENT', `maxInFlight is ${String(maxInFlight)}; give 1 to 10,000`);
     const { router, clients, clock } = this.#core;
     const hello = { submit_node_group: this.#nodeGroup, client_id: this.#nodeId, max_in_flight: maxInFlight };
-    const receiver = new ResultReceiver({ router, clients, clock, log: this.#log, hello }, handler, maxInFlight);
+    const master = { onMaster: (said: GroupMaster__Output) => this.#lease.heard(said), masterToken: () => this.#lease.token };
+    const receiver = new ResultReceiver({ router, clients, clock, log: this.#log, hello, ...master }, handler, maxInFlight);
     this.#receivers.add(receiver);
     return {
       close: async () => {
@@ -154,12 +160,36 @@ export class JobClient {
     };
   }
 
+  /** Who the master of the client's group is, as far as this client knows. */
+  get mastership(): Mastership {
+    return this.#mastership;
+  }
+
+  /**
+   * Calls at each change of who the master of the client's group is; at once when that is known. A client is a member
+   * of its group while it receives results (`onResult`), and one member is the master. A process that stood still may
+   * take itself for the master a moment too long: keep the token with what the master writes, and refuse smaller ones.
+   */
+  onMaster(listener: MasterListener): { close(): void } {
+    this.#requireOpen();
+    this.#masterListeners.add(listener);
+    if (this.#mastership.token > 0) listener(this.#mastership);
+    return { close: () => void this.#masterListeners.delete(listener) };
+  }
+
   /** Waits for running handlers and for the answers of what was submitted, then disconnects. */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    this.#lease.close();
     await Promise.all([...this.#receivers].map((receiver) => receiver.close()));
     await this.#core.close();
+  }
+
+  #mastershipChanged(mastership: Mastership): void {
+    this.#mastership = mastership;
+    this.#log.info('master.changed', { group: this.#nodeGroup, ...mastership });
+    for (const listener of this.#masterListeners) listener(mastership);
   }
 
   #requireOpen(): void {

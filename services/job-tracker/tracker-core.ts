@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { LtsError, toLtsError } from '../../shared/errors/lts-error.js';
 import type { GetClusterResponse } from '../../shared/grpc/generated/lts/v1/GetClusterResponse.js';
+import type { GroupMaster } from '../../shared/grpc/generated/lts/v1/GroupMaster.js';
 import type { Logger } from '../../shared/log/logger.js';
 import { isGood, type Member, type Registry } from '../../shared/registry/registry.js';
 import type { Clock, Timer } from '../../shared/time/clock.js';
@@ -17,7 +18,9 @@ import { Heartbeat } from './dispatch/heartbeat.js';
 import { LimitSetting } from './dispatch/limit-setting.js';
 import { WorkerDirectory } from './dispatch/worker-directory.js';
 import { FeedbackDelivery } from './feedback/feedback-delivery.js';
+import type { Receiver } from './feedback/receiver.js';
 import { ClusterView } from './lead/cluster-view.js';
+import { GroupMasters } from './lead/group-masters.js';
 import { DrainedNodes } from './lead/drained-nodes.js';
 import { NodeDrain } from './lead/node-drain.js';
 import { Lead } from './lead/lead.js';
@@ -68,6 +71,8 @@ export class TrackerCore {
   readonly groups: OwnedGroups;
   readonly directory: WorkerDirectory;
   readonly delivery: FeedbackDelivery;
+  /** Which receiver is the master of its JobClient group. */
+  readonly clientMasters: GroupMasters<Receiver>;
   readonly ownership: Ownership;
   readonly admission: Admission;
   readonly cancellation: Cancellation;
@@ -142,6 +147,8 @@ export class TrackerCore {
       log,
     );
     this.delivery = new FeedbackDelivery(store, this.groups, clock, log);
+    const port = { nameOf: ({ clientId }: Receiver) => clientId, tell: (receiver: Receiver, master: GroupMaster) => receiver.master(master) };
+    this.clientMasters = new GroupMasters(this.groups, port, config.grace, clock);
     this.#disk = new DiskGuard(config.diskReserve, log);
     this.#dispatcher = new Dispatcher(this.groups, this.directory, this.#pipeline, store, clock);
     this.#dueTimer = new DueTimer(this.groups, this.#pipeline, this.#dispatcher, clock);
@@ -178,6 +185,7 @@ export class TrackerCore {
     const heartbeat = new Heartbeat(this.directory, config.pingInterval, clock);
     this.#every(config.pingInterval, () => heartbeat.beat());
     this.#every(tickMs, () => this.#tick());
+    this.#every(Math.min(config.pingInterval, GroupMasters.leaseMs(config.grace) / 4), () => this.#renewMasters());
     this.#every(retentionRoundMs, () => {
       if (this.groups.isOpen(choresPartition)) void this.#retention.round();
     });
@@ -241,6 +249,7 @@ export class TrackerCore {
       groups: this.groups,
       directory: this.directory,
       delivery: this.delivery,
+      clientMasters: this.clientMasters,
       limits: this.limits,
       drain: this.drain,
       missing: () => this.view.ownersBeside(this.#member?.nodeId ?? ''),
@@ -267,6 +276,7 @@ export class TrackerCore {
       adopted: (partition) => {
         this.directory.adopted(partition);
         this.delivery.adopted();
+        this.#clientsOf(partition);
         this.#dueTimer.arm();
         for (const group of this.groups.groups.values()) if (group.partition === partition) this.#dispatcher.dispatch(group);
         this.#told();
@@ -277,6 +287,7 @@ export class TrackerCore {
           this.delivery.dropAll(this.ownership.notOwner(''));
           this.#emptied();
         } else this.delivery.dropped();
+        this.clientMasters.dropped();
         this.#told();
       },
       fenced: () => {
@@ -285,9 +296,23 @@ export class TrackerCore {
     };
   }
 
+  /** Receivers are there before the partition of their group may be. */
+  #clientsOf(partition: number): void {
+    this.clientMasters.adopted(partition);
+    for (const receiver of this.delivery.receivers()) {
+      const { submitNodeGroup } = receiver;
+      if (this.groups.partitionOf(submitNodeGroup) === partition) this.clientMasters.joined(submitNodeGroup, receiver, receiver.masterClaim);
+    }
+  }
+
   #dispatch(name: string): void {
     const group = this.groups.groups.get(name);
     if (group !== undefined) this.#dispatcher.dispatch(group);
+  }
+
+  #renewMasters(): void {
+    this.directory.masters.renew();
+    this.clientMasters.renew();
   }
 
   #tick(): void {

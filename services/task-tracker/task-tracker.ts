@@ -1,6 +1,7 @@
 import { LtsError } from '../../shared/errors/lts-error.js';
 import { newId } from '../../shared/ids.js';
 import { type Logger, silentLogger } from '../../shared/log/logger.js';
+import type { MasterListener, Mastership } from '../../shared/master/master-lease.js';
 import { version } from '../../shared/package-root.js';
 import { systemClock } from '../../shared/time/clock.js';
 import { withDeadline } from '../../shared/time/deadline.js';
@@ -39,6 +40,8 @@ export class TaskTracker {
   #pool: RunnerPool | undefined;
   #threads: ThreadRunners | undefined;
   #nodeId = '';
+  #mastership: Mastership = { master: false, nodeId: '', token: 0 };
+  readonly #masterListeners = new Set<MasterListener>();
   #draining: Promise<void> | undefined;
   #failure: LtsError | undefined;
 
@@ -51,6 +54,22 @@ export class TaskTracker {
   /** Name of this node; empty before start() has resolved. */
   get nodeId(): string {
     return this.#nodeId;
+  }
+
+  /** Who the master of the group is, as far as this worker knows. */
+  get mastership(): Mastership {
+    return this.#mastership;
+  }
+
+  /**
+   * Calls at each change of who the master of the group is; at once when that is known. One worker of a group is its
+   * master. A process that stood still may take itself for the master a moment too long: keep the token with what the
+   * master writes, and refuse smaller ones.
+   */
+  onMaster(listener: MasterListener): { close(): void } {
+    this.#masterListeners.add(listener);
+    if (this.#mastership.token > 0) listener(this.#mastership);
+    return { close: () => void this.#masterListeners.delete(listener) };
   }
 
   /** How many tasks run now. */
@@ -81,10 +100,11 @@ export class TaskTracker {
     const { runners: given, log: _log, graceMs: _graceMs, ...settings } = this.#options;
     const url = typeof given === 'string' || given instanceof URL ? runnersUrl(given) : undefined;
     const outbox = new Outbox((message) => this.#thread?.post(message), systemClock);
-    const threads = url === undefined ? undefined : new ThreadRunners({ url, outbox, clock: systemClock });
+    const mastership = (): Mastership => this.#mastership;
+    const threads = url === undefined ? undefined : new ThreadRunners({ url, outbox, clock: systemClock, mastership });
     const table = makeRunnerTable(url === undefined ? (given as Runners) : await loadRunners(url), threads && ((type) => threads.perform(type)));
     this.#threads = threads;
-    this.#pool = new RunnerPool({ runners: table, outbox, clock: systemClock, catchUp: () => this.#thread?.catchUp() });
+    this.#pool = new RunnerPool({ runners: table, outbox, clock: systemClock, mastership, catchUp: () => this.#thread?.catchUp() });
     this.#thread = new StreamThread(
       { ...settings, incarnation: this.incarnation, types: table.types, version },
       { take: (message) => this.#take(message), died: (error) => this.#died(error) },
@@ -128,6 +148,8 @@ export class TaskTracker {
         return this.#thread?.post({ kind: 'alive' });
       case 'log':
         return this.#log[message.level](message.event, message.fields);
+      case 'master':
+        return this.#mastershipChanged(message.mastership);
       case 'ready':
         this.#nodeId = message.nodeId;
         return this.#started.resolve();
@@ -137,6 +159,18 @@ export class TaskTracker {
         return this.#fail(new LtsError(message.reason, message.message));
       case 'left':
         return this.#left.resolve();
+    }
+  }
+
+  #mastershipChanged(mastership: Mastership): void {
+    this.#mastership = mastership;
+    this.#log.info('master.changed', { group: this.#options.nodeGroup, ...mastership });
+    for (const listener of this.#masterListeners) {
+      try {
+        listener(mastership);
+      } catch (error) {
+        this.#log.error('runner.failed', { what: 'the master listener', error });
+      }
     }
   }
 

@@ -50,6 +50,7 @@ export const events = {
   'clock.apart': 'The clock of a worker is more than 5 s from the clock of the store: set it by NTP.',
   'runner.failed': 'User code failed outside of any run.',
   'runner.blocked': 'User code blocks the thread that runs tasks; heartbeats go on.',
+  'master.changed': 'Another node is the master of the group, or this one is it no more.',
   'task.refused': 'A task was refused because its epoch is old.',
 } as const;
 

@@ -31,6 +31,11 @@ export class VirtualClock implements Clock {
     this.#wallOffset += byMs;
   }
 
+  /** Time passes, but no timer fires: as for a process that stood still and goes on. */
+  stand(byMs: number): void {
+    this.#monotonic += byMs;
+  }
+
   after(delayMs: number, callback: () => void): Timer {
     const pending = { at: this.#monotonic + Math.max(delayMs, 0), order: this.#order++, callback };
     this.#pending.add(pending);

@@ -10,12 +10,13 @@ const apartMs = 5_000;
 export const listNodes: ClientHandler<object> = async ({ target, output }) => {
   const { nodes, missing } = await target.call<{ nodes: Node__Output[]; missing: string[] }>((clients, call, answer) => clients.admin.listNodes({}, call, answer));
   output.data(nodes, () => ({
-    head: ['kind', 'node', 'group', 'state', 'running', 'slots', 'address', 'host', 'pid', 'since', 'version', 'clock'],
+    head: ['kind', 'node', 'group', 'state', 'master', 'running', 'slots', 'address', 'host', 'pid', 'since', 'version', 'clock'],
     rows: nodes.map((node) => [
       shortName(node.kind, 'NODE_KIND'),
       node.node_id,
       node.node_group,
       shortName(node.state, 'NODE_STATE'),
+      node.master ? 'yes' : '',
       node.running,
       node.work_threads,
       node.address,

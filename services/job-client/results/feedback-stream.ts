@@ -2,6 +2,7 @@ import type { ClientDuplexStream } from '@grpc/grpc-js';
 import { messageOf } from '../../../shared/errors/lts-error.js';
 import type { FeedbackFailure } from '../../../shared/grpc/generated/lts/v1/FeedbackFailure.js';
 import type { FeedbackHello } from '../../../shared/grpc/generated/lts/v1/FeedbackHello.js';
+import type { GroupMaster__Output } from '../../../shared/grpc/generated/lts/v1/GroupMaster.js';
 import type { JobResult__Output } from '../../../shared/grpc/generated/lts/v1/JobResult.js';
 import type { WatchFeedbackRequest } from '../../../shared/grpc/generated/lts/v1/WatchFeedbackRequest.js';
 import type { WatchFeedbackResponse__Output } from '../../../shared/grpc/generated/lts/v1/WatchFeedbackResponse.js';
@@ -30,6 +31,10 @@ export interface FeedbackStreamParts {
   hello: FeedbackHello;
   /** Results of one frame; each is later acked or failed on the stream that it came from. */
   onResults: (from: FeedbackStream, results: readonly JobResult__Output[]) => void;
+  /** Who the master of the group is, by this tracker. */
+  onMaster: (master: GroupMaster__Output) => void;
+  /** The token under which this receiver takes itself for the master; 0: it does not. */
+  masterToken: () => number;
   /** The tracker knows the receiver. */
   onOpen?: () => void;
 }
@@ -100,21 +105,22 @@ export class FeedbackStream {
     this.#retry?.cancel();
     this.#retry = undefined;
     if (this.#closed || this.#open !== undefined) return;
-    const { clients, hello, onResults } = this.#parts;
+    const { clients, hello, onResults, onMaster, masterToken } = this.#parts;
     const call = clients.at(this.address).feedback.watchFeedback();
     const writer = new StreamWriter<WatchFeedbackRequest>(call, { clock: this.#clock, onStall: (error) => this.#lost(open, error) });
     const timer = this.#clock.after(helloTimeoutMs, () => this.#lost(open, new Error(`no answer within ${helloTimeoutMs} ms`)), { unref: true });
     const open: Open = { call, writer, timer };
     this.#open = open;
     writer.onDrain(() => this.#write());
-    call.on('data', ({ results }: WatchFeedbackResponse__Output) => {
+    call.on('data', ({ results, master }: WatchFeedbackResponse__Output) => {
       if (this.#open !== open) return;
       if (!this.#known) this.#established(open);
+      if (master) onMaster(master);
       if (results.length > 0) onResults(this, results);
     });
     call.on('error', (error) => this.#lost(open, error));
     call.on('end', () => this.#lost(open, new Error('the tracker ended the stream')));
-    writer.write({ hello });
+    writer.write({ hello: { ...hello, master_token: masterToken() } });
   }
 
   #established(open: Open): void {

@@ -1,11 +1,13 @@
 import type { ServerDuplexStream, UntypedHandleCall } from '@grpc/grpc-js';
 import { LtsError } from '../../../shared/errors/lts-error.js';
 import type { FeedbackHello__Output } from '../../../shared/grpc/generated/lts/v1/FeedbackHello.js';
+import type { GroupMaster__Output } from '../../../shared/grpc/generated/lts/v1/GroupMaster.js';
 import type { JobResult__Output } from '../../../shared/grpc/generated/lts/v1/JobResult.js';
 import type { WatchFeedbackRequest__Output } from '../../../shared/grpc/generated/lts/v1/WatchFeedbackRequest.js';
 import type { WatchFeedbackResponse } from '../../../shared/grpc/generated/lts/v1/WatchFeedbackResponse.js';
 import { failStream, type Handlers } from '../../../shared/grpc/handlers.js';
 import { StreamWriter } from '../../../shared/grpc/stream-writer.js';
+import { MasterLease } from '../../../shared/master/master-lease.js';
 import type { Logger } from '../../../shared/log/logger.js';
 import type { CallParts } from '../discover/call-owner.js';
 import type { FeedbackStream } from '../results/feedback-stream.js';
@@ -60,6 +62,9 @@ class FeedbackRelay {
   #out = new Set<string>();
   #max = 100;
   #streams: FeedbackStreams | undefined;
+  readonly #master: MasterLease;
+  /** What the application took itself for before it came here. */
+  #claim = 0;
   #known = false;
   #closed = false;
 
@@ -68,6 +73,7 @@ class FeedbackRelay {
     this.#parts = parts;
     this.#log = log;
     this.#onClose = onClose;
+    this.#master = new MasterLease(parts.clock, () => undefined);
     this.#writer = new StreamWriter<WatchFeedbackResponse>(call, { clock: parts.clock, onStall: (error) => this.fail(error) });
     this.#writer.onDrain(() => this.#send());
     call.on('data', (frame: WatchFeedbackRequest__Output) => this.#onFrame(frame));
@@ -98,19 +104,30 @@ class FeedbackRelay {
   }
 
   #start(hello: FeedbackHello__Output): void {
-    const { submit_node_group: group, client_id: clientId, max_in_flight: max } = hello;
+    const { submit_node_group: group, client_id: clientId, max_in_flight: max, master_token: claim } = hello;
     if (!groupForm.test(group)) throw new LtsError('INVALID_ARGUMENT', `submit_node_group is ${JSON.stringify(group.slice(0, 100))}; give 1 to 64 of the characters A-Z a-z 0-9 . _ : -`);
     if (clientId.length > 128) throw new LtsError('INVALID_ARGUMENT', `client_id has ${clientId.length} characters; give at most 128`);
     if (max < 0 || max > 10_000) throw new LtsError('INVALID_ARGUMENT', `max_in_flight is ${max}; give 1 to 10,000, or 0 for 100`);
     this.#max = max === 0 ? 100 : max;
+    this.#claim = claim;
     this.#log.info('client.online', { group, clientId });
     this.#streams = new FeedbackStreams({
       ...this.#parts,
       log: this.#log,
       hello: { submit_node_group: group, client_id: clientId, max_in_flight: this.#max },
       onResults: (from, results) => this.#take(from, results),
+      onMaster: (master) => this.#passOn(master),
+      masterToken: () => this.#master.token || this.#claim,
       onOpen: () => this.#sayKnown(),
     });
+  }
+
+  /** The application is the member of the group; what it takes itself for is remembered for other trackers. */
+  #passOn(master: GroupMaster__Output): void {
+    if (this.#closed || !this.#writer.ready) return;
+    this.#claim = 0;
+    this.#master.heard(master);
+    this.#writer.write({ results: [], master });
   }
 
   #sayKnown(): void {
@@ -161,6 +178,7 @@ class FeedbackRelay {
     if (this.#closed) return;
     this.#closed = true;
     this.#writer.close();
+    this.#master.close();
     this.#streams?.close();
     this.#onClose();
   }

@@ -59,7 +59,7 @@ class Bench {
     const stream = { write: (frame: RawWorkResponse) => frames.push(frame) > 0, once: () => undefined };
     const writer = new StreamWriter<RawWorkResponse>(stream, { onStall: () => undefined, clock: this.clock });
     const session = new WorkerSession({ writer, end: () => undefined, room: () => undefined, read: () => undefined }, this.clock.monotonic());
-    const hello = { node_id: nodeId, incarnation, node_group: 'g', types: [], work_threads: 4, host: '', pid: 0, version: '', predecessors };
+    const hello = { node_id: nodeId, incarnation, node_group: 'g', types: [], work_threads: 4, host: '', pid: 0, version: '', predecessors, master_token: 0 };
     return { worker: this.directory.open(hello, 'peer', session), session, frames };
   }
 }

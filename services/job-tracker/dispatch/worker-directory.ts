@@ -1,9 +1,11 @@
 import { LtsError } from '../../../shared/errors/lts-error.js';
+import type { GroupMaster } from '../../../shared/grpc/generated/lts/v1/GroupMaster.js';
 import type { Hello__Output } from '../../../shared/grpc/generated/lts/v1/Hello.js';
 import type { HeldAttempt__Output } from '../../../shared/grpc/generated/lts/v1/HeldAttempt.js';
 import type { Pong__Output } from '../../../shared/grpc/generated/lts/v1/Pong.js';
 import type { Logger } from '../../../shared/log/logger.js';
 import type { Clock } from '../../../shared/time/clock.js';
+import { GroupMasters } from '../lead/group-masters.js';
 import type { Execution, OwnedGroups } from '../queue/owned-groups.js';
 import type { ExecutingRow, WorkerIdentity } from '../queue/queue-store.js';
 import type { DirectoryEvents, DirectorySettings } from './directory-ports.js';
@@ -42,6 +44,8 @@ export class WorkerDirectory {
   readonly #byIncarnation = new Map<string, Worker>();
   readonly #byGroup = new Map<string, GroupWorkers>();
   readonly #touched = new Set<WorkerSession>();
+  /** Which worker is the master of its group. */
+  readonly masters: GroupMasters<Worker>;
 
   constructor(groups: OwnedGroups, events: DirectoryEvents, settings: DirectorySettings, clock: Clock, log: Logger) {
     this.#groups = groups;
@@ -49,6 +53,8 @@ export class WorkerDirectory {
     this.#settings = settings;
     this.#clock = clock;
     this.#log = log;
+    const port = { nameOf: ({ identity }: Worker) => identity.nodeId, tell: ({ session }: Worker, master: GroupMaster) => session?.master(master) };
+    this.masters = new GroupMasters(groups, port, settings.graceMs, clock);
   }
 
   ofGroup(group: string): GroupWorkers {
@@ -89,6 +95,7 @@ export class WorkerDirectory {
     worker.info = { workThreads: hello.work_threads, host: hello.host.slice(0, longestName), pid: hello.pid, version: hello.version.slice(0, longestName), address };
     worker.types = new Set(hello.types);
     worker.predecessors = new Set(hello.predecessors);
+    worker.masterClaim = hello.master_token;
     this.ofGroup(worker.group).changed();
     session.welcome(this.#settings.trackerId(), this.#settings.graceMs, this.#settings.pingIntervalMs);
     this.#ask(worker, false);
@@ -98,6 +105,7 @@ export class WorkerDirectory {
 
   /** The partition was loaded: attempts find their workers, and connected workers are asked what they have. */
   adopted(partition: number): void {
+    this.masters.adopted(partition);
     for (const worker of this.#byIncarnation.values()) if (this.#partitionOf(worker) === partition) this.#forget(worker);
     for (const execution of this.#groups.executions.values()) if (execution.partition === partition) this.#take(execution);
     for (const worker of this.#byIncarnation.values()) if (worker.session !== undefined && this.#partitionOf(worker) === partition) this.#ask(worker, false);
@@ -114,6 +122,7 @@ export class WorkerDirectory {
       this.#remove(worker);
       session?.end(notOwner(worker.group));
     }
+    this.masters.dropped();
   }
 
   /** Other nodes are drained than before. */
@@ -181,6 +190,7 @@ export class WorkerDirectory {
       } else if (execution.cancelling) this.cancel(execution);
     }
     this.#losePredecessors(worker, listed);
+    this.masters.joined(worker.group, worker, worker.masterClaim);
   }
 
   #resendLost(worker: Worker, questioned: ReadonlySet<Execution>, listed: Worker['inventory']): void {
@@ -264,9 +274,11 @@ export class WorkerDirectory {
     const fields = { worker: worker.identity.nodeId, incarnation: worker.identity.incarnation, group: worker.group, running: worker.executions.size };
     if (!graceful) {
       this.#log.warn('worker.offline', { ...fields, graceMs: this.#settings.graceMs });
+      this.masters.lost(worker.group, worker);
       return this.#startGrace(worker);
     }
     this.#log.info('worker.gone', fields);
+    this.masters.left(worker.group, worker);
     const left = [...worker.executions];
     this.#remove(worker);
     for (const execution of left) if (!execution.finishing) this.#events.unstarted(execution);
@@ -281,6 +293,7 @@ export class WorkerDirectory {
       earlier.session?.end(new LtsError('INCARNATION_SUPERSEDED', `${worker.identity.incarnation} says that ${incarnation} has ended`));
       earlier.session = undefined;
       earlier.confirmed = false;
+      this.masters.left(earlier.group, earlier);
       if (earlier.grace === undefined) this.#startGrace(earlier);
       for (const execution of earlier.executions) {
         if (!execution.finishing && listed.get(execution.id)?.attempt !== execution.attempt) this.#events.lost(execution);

@@ -1,5 +1,6 @@
 import type { LtsError } from '../../../shared/errors/lts-error.js';
 import type { AttemptRef } from '../../../shared/grpc/generated/lts/v1/AttemptRef.js';
+import type { GroupMaster } from '../../../shared/grpc/generated/lts/v1/GroupMaster.js';
 import type { Pong__Output } from '../../../shared/grpc/generated/lts/v1/Pong.js';
 import type { ResultsAck } from '../../../shared/grpc/generated/lts/v1/ResultsAck.js';
 import type { Task } from '../../../shared/grpc/generated/lts/v1/Task.js';
@@ -113,6 +114,10 @@ export class WorkerSession {
   pong({ nonce, blocked, clock }: Pong__Output, now: number): void {
     this.blockedMs = blocked;
     this.clock.answered(nonce, clock, now);
+  }
+
+  master(master: GroupMaster): void {
+    this.#now({ master });
   }
 
   drain(owner: string): void {

@@ -50,11 +50,14 @@ class TestReceiver implements Receiver {
   readonly since = 0;
   readonly inFlight = new Set<string>();
   readonly got: string[] = [];
+  readonly masterClaim = 0;
   readonly maxInFlight: number;
   ended: LtsError | undefined;
   constructor(maxInFlight = 10) {
     this.maxInFlight = maxInFlight;
   }
+  master(): void {}
+
   ready(): boolean {
     return true;
   }

@@ -1,4 +1,5 @@
 import type { LtsError } from '../../../shared/errors/lts-error.js';
+import type { GroupMaster } from '../../../shared/grpc/generated/lts/v1/GroupMaster.js';
 import type { FeedbackRow } from '../queue/queue-store.js';
 
 /** A connected JobClient that takes results. */
@@ -8,10 +9,14 @@ export interface Receiver {
   readonly address: string;
   readonly since: number;
   readonly maxInFlight: number;
+  /** The token under which it takes itself for the master of its group; 0: it does not. */
+  readonly masterClaim: number;
   /** Delivered and not settled. */
   readonly inFlight: Set<string>;
   /** Whether the stream takes a frame now. */
   ready(): boolean;
   send(rows: readonly FeedbackRow[]): void;
+  /** Says who the master of the group is; left out while the stream takes nothing. */
+  master(master: GroupMaster): void;
   end(error: LtsError): void;
 }

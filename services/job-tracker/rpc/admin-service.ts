@@ -22,6 +22,8 @@ import { explainInstance, explainStore, explainTracker } from '../explain/explai
 import type { FeedbackDelivery } from '../feedback/feedback-delivery.js';
 import type { UnclaimedFeedback } from '../feedback/unclaimed-feedback.js';
 import type { NodeDrain } from '../lead/node-drain.js';
+import type { Receiver } from '../feedback/receiver.js';
+import type { GroupMasters } from '../lead/group-masters.js';
 import type { Ownership } from '../lead/ownership.js';
 import { type InstanceState, states } from '../queue/instance-state.js';
 import type { OwnedGroups } from '../queue/owned-groups.js';
@@ -40,6 +42,7 @@ export interface AdminParts {
   directory: WorkerDirectory;
   delivery: FeedbackDelivery;
   unclaimed: UnclaimedFeedback;
+  clientMasters: GroupMasters<Receiver>;
   limits: LimitSetting;
   ownership: Ownership;
   drain: NodeDrain;
@@ -99,7 +102,7 @@ export function adminService(handlers: Handlers, parts: AdminParts): Record<stri
       return { queues: wanted.map((name) => toQueue(name, groups, directory, feedback.find((row) => row.submitNodeGroup === name), unclaimed.all().find((each) => each.submitNodeGroup === name)?.since)), missing: parts.missing() };
     }),
     SetGroupLimits: unary(async (request: SetGroupLimitsRequest__Output) => ({ limits: toLimits(await limits.set(request.node_group, toLimitChange(request))) ?? {} })),
-    ListNodes: unary(async () => ({ nodes: listNodes(parts.trackers(), directory, delivery, clock), missing: parts.missing() })),
+    ListNodes: unary(async () => ({ nodes: listNodes(parts), missing: parts.missing() })),
     DrainNode: unary(async ({ node_id }: DrainNodeRequest__Output) => ({ changed: await drain.drain(node_id) })),
     UndrainNode: unary(async ({ node_id }: UndrainNodeRequest__Output) => ({ changed: await drain.undrain(node_id) })),
     GetCluster: unary(() => parts.clusterStatus()),

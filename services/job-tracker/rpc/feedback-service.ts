@@ -12,12 +12,14 @@ import type { Logger } from '../../../shared/log/logger.js';
 import type { Clock } from '../../../shared/time/clock.js';
 import type { FeedbackDelivery } from '../feedback/feedback-delivery.js';
 import type { Receiver } from '../feedback/receiver.js';
+import type { GroupMasters } from '../lead/group-masters.js';
 import type { Ownership } from '../lead/ownership.js';
 import type { FeedbackRow } from '../queue/queue-store.js';
 
 /** What receivers lead to. */
 export interface FeedbackParts {
   delivery: FeedbackDelivery;
+  masters: GroupMasters<Receiver>;
   ownership: Ownership;
   clock: Clock;
   log: Logger;
@@ -35,7 +37,7 @@ export function feedbackService(handlers: Handlers, parts: FeedbackParts): Recor
   };
 }
 
-function openReceiver(call: FeedbackCall, { delivery, ownership, clock, log }: FeedbackParts): void {
+function openReceiver(call: FeedbackCall, { delivery, masters, ownership, clock, log }: FeedbackParts): void {
   let receiver: Receiver | undefined;
   let ended = false;
   const writer = new StreamWriter<WatchFeedbackResponse>(call, { onStall: (error) => end(error), clock });
@@ -44,7 +46,10 @@ function openReceiver(call: FeedbackCall, { delivery, ownership, clock, log }: F
   const close = (): void => {
     helloTimer.cancel();
     writer.close();
-    if (receiver !== undefined) delivery.remove(receiver);
+    if (receiver !== undefined) {
+      delivery.remove(receiver);
+      masters.lost(receiver.submitNodeGroup, receiver);
+    }
     receiver = undefined;
   };
   const end = (error?: LtsError): void => {
@@ -63,6 +68,7 @@ function openReceiver(call: FeedbackCall, { delivery, ownership, clock, log }: F
         helloTimer.cancel();
         writer.write({ results: [] });
         delivery.add(receiver);
+        masters.joined(receiver.submitNodeGroup, receiver, receiver.masterClaim);
       } else if (frame.frame === 'ack' && frame.ack && receiver !== undefined) {
         const failures = frame.ack.failures.map(({ feedback_id, message }) => ({ id: feedback_id, message }));
         delivery.settle(receiver, frame.ack.feedback_ids, failures);
@@ -87,8 +93,12 @@ function toReceiver(hello: FeedbackHello__Output, address: string, writer: Strea
     address,
     since: clock.now(),
     maxInFlight: max_in_flight === 0 ? defaultInFlight : max_in_flight,
+    masterClaim: hello.master_token,
     inFlight: new Set(),
     ready: () => writer.ready,
+    master: (master) => {
+      if (writer.ready) writer.write({ results: [], master });
+    },
     send: (rows) => writer.write({ results: rows.map(toJobResult) }),
     end,
   };

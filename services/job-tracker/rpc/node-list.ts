@@ -3,6 +3,8 @@ import type { Clock } from '../../../shared/time/clock.js';
 import type { Worker } from '../dispatch/worker.js';
 import type { WorkerDirectory } from '../dispatch/worker-directory.js';
 import type { FeedbackDelivery } from '../feedback/feedback-delivery.js';
+import type { Receiver } from '../feedback/receiver.js';
+import type { GroupMasters } from '../lead/group-masters.js';
 
 /** From here on a worker whose running thread does not answer is shown as BLOCKED. */
 const blockedFromMs = 1_000;
@@ -10,11 +12,20 @@ const blockedFromMs = 1_000;
 /** What a tracker knows of another; of itself it knows more. */
 export type TrackerFacts = { nodeId: string; incarnation: string; address: string; drained: boolean; leaving: boolean } & Pick<Node, 'since' | 'version' | 'pid' | 'host' | 'clock_offset'>;
 
+/** What the list is drawn from. */
+export interface NodeParts {
+  trackers(): readonly TrackerFacts[];
+  directory: WorkerDirectory;
+  delivery: FeedbackDelivery;
+  clientMasters: GroupMasters<Receiver>;
+  clock: Clock;
+}
+
 /** Trackers, workers and receivers that this tracker knows. */
-export function listNodes(trackers: readonly TrackerFacts[], directory: WorkerDirectory, delivery: FeedbackDelivery, clock: Clock): Node[] {
+export function listNodes({ trackers, directory, delivery, clientMasters, clock }: NodeParts): Node[] {
   return [
-    ...trackers.map(({ nodeId, drained, leaving, ...facts }): Node => ({ kind: 'NODE_KIND_JOB_TRACKER', node_id: nodeId, state: trackerState(drained, leaving), ...facts })),
-    ...[...directory.all()].map((worker) => toNode(worker, clock)),
+    ...trackers().map(({ nodeId, drained, leaving, ...facts }): Node => ({ kind: 'NODE_KIND_JOB_TRACKER', node_id: nodeId, state: trackerState(drained, leaving), ...facts })),
+    ...[...directory.all()].map((worker) => toNode(worker, directory.masters.tokenOf(worker.group, worker), clock)),
     ...delivery.receivers().map(
       (receiver): Node => ({
         kind: 'NODE_KIND_JOB_CLIENT',
@@ -24,12 +35,13 @@ export function listNodes(trackers: readonly TrackerFacts[], directory: WorkerDi
         state: 'NODE_STATE_ONLINE',
         running: receiver.inFlight.size,
         since: receiver.since,
+        ...mastership(clientMasters.tokenOf(receiver.submitNodeGroup, receiver)),
       }),
     ),
   ];
 }
 
-function toNode(worker: Worker, clock: Clock): Node {
+function toNode(worker: Worker, masterToken: number, clock: Clock): Node {
   const offset = worker.session?.clock.against(clock);
   return {
     kind: 'NODE_KIND_TASK_TRACKER',
@@ -45,7 +57,12 @@ function toNode(worker: Worker, clock: Clock): Node {
     pid: worker.info.pid,
     host: worker.info.host,
     ...(offset === undefined ? {} : { clock_offset: offset }),
+    ...mastership(masterToken),
   };
+}
+
+function mastership(token: number): Pick<Node, 'master' | 'master_token'> {
+  return { master: token > 0, master_token: token };
 }
 
 function trackerState(drained: boolean, leaving: boolean): NonNullable<Node['state']> {

@@ -21,7 +21,7 @@ export function serve(server: Server, core: TrackerCore, config: JobTrackerConfi
   const common = { ownership: core.ownership, clock: core.clock, log };
   server.addService(rawContract.JobService.service, jobService(handlers, core.admission, core.cancellation));
   server.addService(rawContract.WorkerService.service, workerService(handlers, { ...common, directory: core.directory, results: core.results, logs: core.logs, groups: core.groups }));
-  server.addService(contract.FeedbackService.service, feedbackService(handlers, { ...common, delivery: core.delivery }));
+  server.addService(contract.FeedbackService.service, feedbackService(handlers, { ...common, delivery: core.delivery, masters: core.clientMasters }));
   server.addService(contract.ClusterService.service, clusterService(handlers, core.view, log));
   server.addService(contract.AdminService.service, adminService(handlers, { ...common, ...core.status }));
   const health = new Health(services);

@@ -1,4 +1,5 @@
 import type { LogLevel__Output } from '../../../shared/grpc/generated/lts/v1/LogLevel.js';
+import type { Mastership } from '../../../shared/master/master-lease.js';
 import type { Clock } from '../../../shared/time/clock.js';
 import { capText } from '../report/text.js';
 import type { Outbox } from '../report/outbox.js';
@@ -14,6 +15,7 @@ const maxProgressBytes = 1_024;
 export interface ContextPorts {
   outbox: Outbox;
   clock: Clock;
+  mastership(): Mastership;
 }
 
 /** The context of one run. Everything costly is made when it is asked for. */
@@ -53,6 +55,10 @@ export class JobContext implements RunnerContext {
 
   get retryTimes(): number {
     return this.#run.facts.retryTimes;
+  }
+
+  get mastership(): Mastership {
+    return this.#ports.mastership();
   }
 
   get log(): RunnerLog {

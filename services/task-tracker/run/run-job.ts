@@ -1,3 +1,4 @@
+import type { Mastership } from '../../../shared/master/master-lease.js';
 import type { Clock } from '../../../shared/time/clock.js';
 import type { Outbox } from '../report/outbox.js';
 import { JobContext } from './job-context.js';
@@ -10,6 +11,7 @@ export interface RunPorts {
   runners: RunnerTable;
   outbox: Outbox;
   clock: Clock;
+  mastership(): Mastership;
   /** The run needs its slot no more. */
   onEnd: (run: Run) => void;
 }

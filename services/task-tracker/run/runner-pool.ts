@@ -1,3 +1,4 @@
+import type { Mastership } from '../../../shared/master/master-lease.js';
 import type { Clock } from '../../../shared/time/clock.js';
 import type { Outbox } from '../report/outbox.js';
 import type { AbortReason } from '../stream/messages.js';
@@ -11,6 +12,7 @@ export interface PoolPorts {
   runners: RunnerTable;
   outbox: Outbox;
   clock: Clock;
+  mastership(): Mastership;
   /** Takes in what the stream thread has said meanwhile, such as aborts of runs that have not begun yet. */
   catchUp(): void;
 }
@@ -26,8 +28,8 @@ export class RunnerPool {
 
   constructor(ports: PoolPorts) {
     this.#ports = ports;
-    const { runners, outbox, clock } = ports;
-    this.#runPorts = { runners, outbox, clock, onEnd: (run) => this.#active.delete(run.facts.handle) };
+    const { runners, outbox, clock, mastership } = ports;
+    this.#runPorts = { runners, outbox, clock, mastership, onEnd: (run) => this.#active.delete(run.facts.handle) };
   }
 
   get running(): number {

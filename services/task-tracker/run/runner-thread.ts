@@ -15,7 +15,8 @@ function serve(port: NonNullable<typeof parentPort>, runners: RunnerTable): void
   port.on('message', (message: ToRunnerThread) => {
     if (message.kind === 'abort') return current?.abort(message.why);
     current = new Run(message.facts, Buffer.from(message.job));
-    runJob(current, { runners, outbox, clock: systemClock, onEnd: () => undefined });
+    const { mastership } = message;
+    runJob(current, { runners, outbox, clock: systemClock, mastership: () => mastership, onEnd: () => undefined });
   });
 }
 

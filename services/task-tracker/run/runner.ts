@@ -1,3 +1,4 @@
+import type { Mastership } from '../../../shared/master/master-lease.js';
 import type { AbortReason } from '../stream/messages.js';
 
 /** The job that a runner gets, as it was submitted. */
@@ -52,6 +53,8 @@ export interface RunnerContext {
   readonly fencingToken: number;
   /** Retries that were used before this attempt. */
   readonly retryTimes: number;
+  /** Who the master of the group is now; in a thread of its own: was when the run began. */
+  readonly mastership: Mastership;
 }
 
 /**

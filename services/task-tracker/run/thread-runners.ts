@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
+import type { Mastership } from '../../../shared/master/master-lease.js';
 import type { Clock, Timer } from '../../../shared/time/clock.js';
 import { readEnded } from '../report/ended-batch.js';
 import type { Outbox } from '../report/outbox.js';
@@ -17,6 +18,7 @@ export interface ThreadPorts {
   url: string;
   outbox: Outbox;
   clock: Clock;
+  mastership(): Mastership;
 }
 
 /**
@@ -109,7 +111,7 @@ class RunnerThread {
     try {
       await new Promise<void>((resolve, reject) => {
         this.#waiting = { run, resolve, reject };
-        this.#post({ kind: 'run', type, facts: run.facts, job: run.jobBytes.slice() });
+        this.#post({ kind: 'run', type, facts: run.facts, job: run.jobBytes.slice(), mastership: this.#ports.mastership() });
         run.signal.addEventListener('abort', onAbort, { once: true });
       });
     } finally {

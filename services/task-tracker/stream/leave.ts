@@ -40,6 +40,7 @@ export async function leave(node: WorkerNode, limits: LeaveLimits, clock: Clock)
   const session = node.link.owned;
   node.link.stop();
   if (session !== undefined && node.results.unacked === 0) {
+    node.resign();
     session.leave();
     await until(node, () => session.closed, goodbyeWithinMs, clock);
   }

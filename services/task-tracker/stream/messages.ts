@@ -1,6 +1,7 @@
 import type { LogLevel__Output } from '../../../shared/grpc/generated/lts/v1/LogLevel.js';
 import type { LogEvent } from '../../../shared/log/events.js';
 import type { Reason } from '../../../shared/errors/reasons.js';
+import type { Mastership } from '../../../shared/master/master-lease.js';
 import type { EndedBatch } from '../report/ended-batch.js';
 import type { TaskBatch } from './task-batch.js';
 
@@ -54,6 +55,8 @@ export type ToMain =
   /** The first one after start says that work can come. */
   | { kind: 'connected'; tracker: string }
   | { kind: 'log'; level: 'debug' | 'info' | 'warn' | 'error'; event: LogEvent; fields: Record<string, unknown> }
+  /** Who the master of the group is has changed. */
+  | { kind: 'master'; mastership: Mastership }
   /** The worker must not go on. */
   | { kind: 'fatal'; reason: Reason; message: string }
   /** Everything is delivered or stored; the thread ends. */

@@ -1,6 +1,7 @@
 import { fromGrpcError } from '../../../shared/errors/grpc-status.js';
 import { LtsError } from '../../../shared/errors/lts-error.js';
 import type { Cancels__Output } from '../../../shared/grpc/generated/lts/v1/Cancels.js';
+import type { GroupMaster__Output } from '../../../shared/grpc/generated/lts/v1/GroupMaster.js';
 import type { Hello } from '../../../shared/grpc/generated/lts/v1/Hello.js';
 import type { LogsAck__Output } from '../../../shared/grpc/generated/lts/v1/LogsAck.js';
 import type { Owns__Output } from '../../../shared/grpc/generated/lts/v1/Owns.js';
@@ -32,6 +33,7 @@ export interface SessionHost {
   onLogsAck(session: WorkSession, ack: LogsAck__Output): void;
   onCancels(session: WorkSession, cancels: Cancels__Output): void;
   onDrain(session: WorkSession, owner: string): void;
+  onMaster(master: GroupMaster__Output): void;
   /** Once, whoever closed it. */
   onClosed(session: WorkSession, error: LtsError): void;
   pong(): Omit<Pong, 'nonce'>;
@@ -140,6 +142,7 @@ export class WorkSession {
     else if (frame.logs_ack) host.onLogsAck(this, frame.logs_ack);
     else if (frame.cancels) host.onCancels(this, frame.cancels);
     else if (frame.owns) host.onOwns(this, frame.owns);
+    else if (frame.master) host.onMaster(frame.master);
     else if (frame.drain) host.onDrain(this, frame.drain.owner);
     else if (frame.welcome) {
       this.#silenceMs = Math.max(frame.welcome.ping_interval * 3, 1_000);

@@ -1,6 +1,7 @@
 import { LtsError } from '../../../shared/errors/lts-error.js';
 import type { AttemptOutcome__Output } from '../../../shared/grpc/generated/lts/v1/AttemptOutcome.js';
 import type { Cancels__Output } from '../../../shared/grpc/generated/lts/v1/Cancels.js';
+import type { GroupMaster__Output } from '../../../shared/grpc/generated/lts/v1/GroupMaster.js';
 import type { Hello } from '../../../shared/grpc/generated/lts/v1/Hello.js';
 import type { LogsAck__Output } from '../../../shared/grpc/generated/lts/v1/LogsAck.js';
 import type { Owns__Output } from '../../../shared/grpc/generated/lts/v1/Owns.js';
@@ -8,6 +9,7 @@ import type { ResultsAck__Output } from '../../../shared/grpc/generated/lts/v1/R
 import type { Welcome__Output } from '../../../shared/grpc/generated/lts/v1/Welcome.js';
 import type { WorkRequest } from '../../../shared/grpc/generated/lts/v1/WorkRequest.js';
 import type { Logger } from '../../../shared/log/logger.js';
+import { MasterLease } from '../../../shared/master/master-lease.js';
 import type { Clock, Timer } from '../../../shared/time/clock.js';
 import { BizLogs } from '../report/biz-logs.js';
 import { type EndedBatch, readEnded } from '../report/ended-batch.js';
@@ -67,6 +69,7 @@ export class WorkerNode implements SessionHost {
   readonly #progress: ProgressBoard;
   readonly #deadlines: Deadlines<Attempt>;
   readonly #pulse: Pulse;
+  readonly #master: MasterLease;
   readonly #changeListeners = new Set<() => void>();
   #graceMs = 30_000;
   #lostTimer: Timer | undefined;
@@ -81,6 +84,7 @@ export class WorkerNode implements SessionHost {
     this.#progress = new ProgressBoard(clock, () => this.pump());
     this.#deadlines = new Deadlines(clock, (passed) => this.#outOfTime(passed));
     this.#pulse = new Pulse(clock, log, () => ports.post({ kind: 'pulse' }));
+    this.#master = new MasterLease(clock, (mastership) => ports.post({ kind: 'master', mastership }));
     this.link = new OwnerLink(this, { nodeGroup: hello.node_group, owners: ports.owners, open: ports.open, clock, log });
     this.link.follow();
   }
@@ -118,6 +122,11 @@ export class WorkerNode implements SessionHost {
     this.#leaving = true;
   }
 
+  /** It is no master from now on, whatever it is told. */
+  resign(): void {
+    this.#master.close();
+  }
+
   /** Asks all runs to stop. */
   abortAll(why: AbortReason): void {
     const handles = Array.from(this.attempts.runningOnes, ({ handle }) => handle);
@@ -131,6 +140,7 @@ export class WorkerNode implements SessionHost {
   }
 
   close(): void {
+    this.resign();
     this.link.stop();
     for (const session of this.link.sessions) session.close(new LtsError('CANCELLED', 'the worker has left'));
     this.#lostTimer?.cancel();
@@ -142,7 +152,7 @@ export class WorkerNode implements SessionHost {
   }
 
   hello(): Hello {
-    return { ...this.#ports.hello, predecessors: [...this.#ports.predecessors()] };
+    return { ...this.#ports.hello, predecessors: [...this.#ports.predecessors()], master_token: this.#master.token };
   }
 
   pong(): { running: number; blocked: number; clock: number } {
@@ -214,6 +224,10 @@ export class WorkerNode implements SessionHost {
   onDrain(session: WorkSession, owner: string): void {
     this.#ports.log.info('stream.lost', { stream: 'Work', address: session.address, why: 'the tracker drains', next: owner });
     this.link.drained(session, owner);
+  }
+
+  onMaster(master: GroupMaster__Output): void {
+    this.#master.heard(master);
   }
 
   onClosed(session: WorkSession, error: LtsError): void {

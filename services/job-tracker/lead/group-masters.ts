@@ -1,0 +1,161 @@
+import type { GroupMaster } from '../../../shared/grpc/generated/lts/v1/GroupMaster.js';
+import type { Clock, Timer } from '../../../shared/time/clock.js';
+import type { OwnedGroups } from '../queue/owned-groups.js';
+
+/** How the members of groups are named and told. */
+export interface MemberPort<M> {
+  nameOf(member: M): string;
+  /** May be lost: it is said again with each `renew`. */
+  tell(member: M, master: GroupMaster): void;
+}
+
+interface Group<M> {
+  name: string;
+  partition: number;
+  /** Connected ones, the oldest first. */
+  members: Set<M>;
+  master: M | undefined;
+  token: number;
+  /** The master's stream is lost; it may still take itself for the master. */
+  lost: boolean;
+  /** Runs until nobody can take itself for the master any more. */
+  wait: Timer | undefined;
+}
+
+/**
+ * One master for each group, chosen by the owner of the group's partition.
+ *
+ * The oldest connected member is master, and stays it as long as its stream is good. A mastership is a lease: the master
+ * is told again and again, and is none any more in its own eyes when it was not told for five sixths of the grace time.
+ * The next one is chosen when the old one has left for certain, or a whole grace time after its stream was lost, so that
+ * two do not overlap unless a node stands still. A new owner knows no master: the one that says it is one stays it;
+ * else the choice waits for the grace time. Every choice has a greater token than all before it, also those of earlier
+ * owners, since it begins with the epoch: that is the fence for a node that stood still.
+ */
+export class GroupMasters<M> {
+  readonly #owned: OwnedGroups;
+  readonly #port: MemberPort<M>;
+  readonly #graceMs: number;
+  readonly #clock: Clock;
+  readonly #groups = new Map<string, Group<M>>();
+  /** When partitions were taken over, monotonic. */
+  readonly #adoptedAt = new Map<number, number>();
+
+  constructor(owned: OwnedGroups, port: MemberPort<M>, graceMs: number, clock: Clock) {
+    this.#owned = owned;
+    this.#port = port;
+    this.#graceMs = graceMs;
+    this.#clock = clock;
+  }
+
+  /** The lease of a mastership, in milliseconds; `renew` has to come several times within it. */
+  static leaseMs(graceMs: number): number {
+    return Math.floor((graceMs * 5) / 6);
+  }
+
+  /** The token under which it is master; 0: it is not. */
+  tokenOf(name: string, member: M): number {
+    const group = this.#groups.get(name);
+    return group !== undefined && group.master === member && !group.lost ? group.token : 0;
+  }
+
+  /** A member is there, for the first time or again. `claim`: the token under which it takes itself for the master, or 0. */
+  joined(name: string, member: M, claim: number): void {
+    const group = this.#group(name);
+    if (group === undefined) return;
+    group.members.add(member);
+    const returns = group.master !== undefined && group.lost && (group.master === member || (claim > 0 && claim === group.token));
+    if (returns) {
+      group.wait?.cancel();
+      Object.assign(group, { master: member, lost: false, wait: undefined });
+    } else if (group.master === undefined && (claim > 0 || group.wait === undefined)) return this.#choose(group, member);
+    this.#tell(group, member);
+  }
+
+  /** The stream of a member is lost, which may mean anything. */
+  lost(name: string, member: M): void {
+    const group = this.#groups.get(name);
+    if (group === undefined) return;
+    group.members.delete(member);
+    if (group.master === member && !group.lost) {
+      group.lost = true;
+      this.#wait(group, this.#graceMs);
+    } else this.#forgetEmpty(group);
+  }
+
+  /** The member is gone for certain: it does not take itself for the master any more. */
+  left(name: string, member: M): void {
+    const group = this.#groups.get(name);
+    if (group === undefined) return;
+    group.members.delete(member);
+    if (group.master === member) this.#next(group);
+    this.#forgetEmpty(group);
+  }
+
+  /** The partition was taken over, or again: tokens of its new epoch. */
+  adopted(partition: number): void {
+    this.#adoptedAt.set(partition, this.#clock.monotonic());
+    for (const group of this.#groups.values()) if (group.partition === partition && group.master !== undefined && !group.lost) this.#choose(group, group.master);
+  }
+
+  /** Forgets the groups of partitions that are not owned any more: their next owner tells. */
+  dropped(): void {
+    for (const partition of this.#adoptedAt.keys()) if (!this.#owned.partitions.has(partition)) this.#adoptedAt.delete(partition);
+    for (const [name, group] of this.#groups) {
+      if (this.#owned.partitions.has(group.partition)) continue;
+      group.wait?.cancel();
+      this.#groups.delete(name);
+    }
+  }
+
+  /** Tells every member again. */
+  renew(): void {
+    for (const group of this.#groups.values()) for (const member of group.members) this.#tell(group, member);
+  }
+
+  #group(name: string): Group<M> | undefined {
+    const known = this.#groups.get(name);
+    if (known !== undefined) return known;
+    const owned = this.#owned.partitions.get(this.#owned.partitionOf(name));
+    if (owned === undefined) return undefined;
+    const group: Group<M> = { name, partition: owned.partition, members: new Set(), master: undefined, token: 0, lost: false, wait: undefined };
+    this.#groups.set(name, group);
+    // The first owner of all has no earlier one whose master may still be there.
+    const leftMs = owned.epoch === 1 ? 0 : (this.#adoptedAt.get(owned.partition) ?? -Infinity) + this.#graceMs - this.#clock.monotonic();
+    if (leftMs > 0) this.#wait(group, leftMs);
+    return group;
+  }
+
+  #wait(group: Group<M>, waitMs: number): void {
+    group.wait?.cancel();
+    group.wait = this.#clock.after(waitMs, () => {
+      this.#next(group);
+      this.#forgetEmpty(group);
+    }, { unref: true });
+  }
+
+  #next(group: Group<M>): void {
+    group.wait?.cancel();
+    const [oldest] = group.members;
+    Object.assign(group, { master: undefined, lost: false, wait: undefined });
+    if (oldest !== undefined) this.#choose(group, oldest);
+  }
+
+  #choose(group: Group<M>, master: M): void {
+    const partition = this.#owned.partitions.get(group.partition);
+    if (partition === undefined) return;
+    group.wait?.cancel();
+    Object.assign(group, { master, lost: false, wait: undefined, token: this.#owned.nextFence(partition) });
+    for (const member of group.members) this.#tell(group, member);
+  }
+
+  #tell(group: Group<M>, member: M): void {
+    const { master, token, lost } = group;
+    if (master === undefined || lost) return;
+    this.#port.tell(member, { self: member === master, node_id: this.#port.nameOf(master), token, lease: GroupMasters.leaseMs(this.#graceMs) });
+  }
+
+  #forgetEmpty(group: Group<M>): void {
+    if (group.members.size === 0 && group.wait === undefined) this.#groups.delete(group.name);
+  }
+}
