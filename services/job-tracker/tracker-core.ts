@@ -1,7 +1,6 @@
 import { hostname } from 'node:os';
 import { LtsError, toLtsError } from '../../shared/errors/lts-error.js';
 import type { GetClusterResponse } from '../../shared/grpc/generated/lts/v1/GetClusterResponse.js';
-import type { GroupMaster } from '../../shared/grpc/generated/lts/v1/GroupMaster.js';
 import type { Logger } from '../../shared/log/logger.js';
 import { isGood, type Member, type Registry } from '../../shared/registry/registry.js';
 import type { Clock, Timer } from '../../shared/time/clock.js';
@@ -17,8 +16,8 @@ import { Dispatcher } from './dispatch/dispatcher.js';
 import { Heartbeat } from './dispatch/heartbeat.js';
 import { LimitSetting } from './dispatch/limit-setting.js';
 import { WorkerDirectory } from './dispatch/worker-directory.js';
+import { ClientMasters } from './feedback/client-masters.js';
 import { FeedbackDelivery } from './feedback/feedback-delivery.js';
-import type { Receiver } from './feedback/receiver.js';
 import { ClusterView } from './lead/cluster-view.js';
 import { GroupMasters } from './lead/group-masters.js';
 import { DrainedNodes } from './lead/drained-nodes.js';
@@ -62,7 +61,6 @@ const askAgainMs = 2_000;
 const choresPartition = 0;
 /** In a planned leave: how long the next owners are waited for. */
 const handOverWithinMs = 3_000;
-const clockRetryMs = 500;
 
 /** The whole tracker apart from its server: it runs on ports alone, so that a simulation can run it as well. */
 export class TrackerCore {
@@ -71,8 +69,7 @@ export class TrackerCore {
   readonly groups: OwnedGroups;
   readonly directory: WorkerDirectory;
   readonly delivery: FeedbackDelivery;
-  /** Which receiver is the master of its JobClient group. */
-  readonly clientMasters: GroupMasters<Receiver>;
+  readonly clientMasters: ClientMasters;
   readonly ownership: Ownership;
   readonly admission: Admission;
   readonly cancellation: Cancellation;
@@ -147,8 +144,7 @@ export class TrackerCore {
       log,
     );
     this.delivery = new FeedbackDelivery(store, this.groups, clock, log);
-    const port = { nameOf: ({ clientId }: Receiver) => clientId, tell: (receiver: Receiver, master: GroupMaster) => receiver.master(master) };
-    this.clientMasters = new GroupMasters(this.groups, port, config.grace, clock);
+    this.clientMasters = new ClientMasters(this.groups, this.delivery, config.grace, clock);
     this.#disk = new DiskGuard(config.diskReserve, log);
     this.#dispatcher = new Dispatcher(this.groups, this.directory, this.#pipeline, store, clock);
     this.#dueTimer = new DueTimer(this.groups, this.#pipeline, this.#dispatcher, clock);
@@ -178,7 +174,8 @@ export class TrackerCore {
     });
     registry.onState(() => this.#judgeMap());
     const agreed = agreeOnStore(registry, () => this.ownership.identify(), clock, log);
-    agreed.then(() => this.#knowTime()).then(
+    // Nothing is owned before the store's clock is known: what is due would be guessed.
+    agreed.then(() => this.clock.known(this.#parts.store, () => this.#stopped)).then(
       () => this.#stopped || lead.start(),
       (error: unknown) => this.#parts.onFailed(toLtsError(error)),
     );
@@ -276,7 +273,7 @@ export class TrackerCore {
       adopted: (partition) => {
         this.directory.adopted(partition);
         this.delivery.adopted();
-        this.#clientsOf(partition);
+        this.clientMasters.adopted(partition);
         this.#dueTimer.arm();
         for (const group of this.groups.groups.values()) if (group.partition === partition) this.#dispatcher.dispatch(group);
         this.#told();
@@ -296,15 +293,6 @@ export class TrackerCore {
     };
   }
 
-  /** Receivers are there before the partition of their group may be. */
-  #clientsOf(partition: number): void {
-    this.clientMasters.adopted(partition);
-    for (const receiver of this.delivery.receivers()) {
-      const { submitNodeGroup } = receiver;
-      if (this.groups.partitionOf(submitNodeGroup) === partition) this.clientMasters.joined(submitNodeGroup, receiver, receiver.masterClaim);
-    }
-  }
-
   #dispatch(name: string): void {
     const group = this.groups.groups.get(name);
     if (group !== undefined) this.#dispatcher.dispatch(group);
@@ -321,16 +309,6 @@ export class TrackerCore {
     this.delivery.sweep();
     this.#repair.tick();
     this.#dueTimer.arm();
-  }
-
-  /** Nothing is owned before the store's clock is known: what is due would be guessed. */
-  async #knowTime(): Promise<void> {
-    const { store, clock } = this.#parts;
-    for (;;) {
-      await this.clock.measure(store);
-      if (this.clock.measured || this.#stopped) return;
-      await clock.sleep(clockRetryMs);
-    }
   }
 
   #clockJumped(byMs: number): void {

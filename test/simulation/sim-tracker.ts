@@ -72,7 +72,7 @@ export class SimTracker {
     const handlers = createHandlers(log);
     const common = { ownership: core.ownership, clock, log };
     const work = workerService(handlers, { ...common, directory: core.directory, results: core.results, logs: core.logs, groups: core.groups });
-    const feedback = feedbackService(handlers, { ...common, delivery: core.delivery });
+    const feedback = feedbackService(handlers, { ...common, delivery: core.delivery, masters: core.clientMasters });
     const jobs = jobService(handlers, core.admission, core.cancellation);
     return new Map<string, Serve>([
       [methods.work.path, { duplex: work['Work'] as never }],

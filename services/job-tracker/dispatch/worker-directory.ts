@@ -2,7 +2,6 @@ import { LtsError } from '../../../shared/errors/lts-error.js';
 import type { GroupMaster } from '../../../shared/grpc/generated/lts/v1/GroupMaster.js';
 import type { Hello__Output } from '../../../shared/grpc/generated/lts/v1/Hello.js';
 import type { HeldAttempt__Output } from '../../../shared/grpc/generated/lts/v1/HeldAttempt.js';
-import type { Pong__Output } from '../../../shared/grpc/generated/lts/v1/Pong.js';
 import type { Logger } from '../../../shared/log/logger.js';
 import type { Clock } from '../../../shared/time/clock.js';
 import { GroupMasters } from '../lead/group-masters.js';
@@ -12,14 +11,11 @@ import type { DirectoryEvents, DirectorySettings } from './directory-ports.js';
 import { GroupWorkers } from './group-workers.js';
 import { lostBy } from './lost-by.js';
 import { Worker } from './worker.js';
+import { WorkerClocks } from './worker-clocks.js';
 import type { WorkerSession } from './worker-session.js';
 
 /** What a worker says for people is kept up to this length. */
 const longestName = 256;
-/** A clock that is further from the store's is a fault of its host. */
-const apartMs = 5_000;
-/** Smaller differences between clocks are left alone. */
-const wrongFromMs = 1_000;
 /** How often a worker is asked what it has while it works, in milliseconds. */
 const askEveryMs = 60_000;
 
@@ -46,6 +42,7 @@ export class WorkerDirectory {
   readonly #touched = new Set<WorkerSession>();
   /** Which worker is the master of its group. */
   readonly masters: GroupMasters<Worker>;
+  readonly clocks: WorkerClocks;
 
   constructor(groups: OwnedGroups, events: DirectoryEvents, settings: DirectorySettings, clock: Clock, log: Logger) {
     this.#groups = groups;
@@ -53,6 +50,7 @@ export class WorkerDirectory {
     this.#settings = settings;
     this.#clock = clock;
     this.#log = log;
+    this.clocks = new WorkerClocks(clock, log);
     const port = { nameOf: ({ identity }: Worker) => identity.nodeId, tell: ({ session }: Worker, master: GroupMaster) => session?.master(master) };
     this.masters = new GroupMasters(groups, port, settings.graceMs, clock);
   }
@@ -213,21 +211,6 @@ export class WorkerDirectory {
   speaksFor(worker: Worker, execution: Execution): 'yes' | 'later' | 'no' {
     if (execution.nodeGroup !== worker.group || !worker.speaksFor(execution.worker)) return 'no';
     return execution.worker.nodeId === worker.identity.nodeId || this.find(execution.worker)?.session === undefined ? 'yes' : 'later';
-  }
-
-  /** The worker answers a ping. */
-  pong(worker: Worker, session: WorkerSession, pong: Pong__Output): void {
-    session.pong(pong, this.#clock.monotonic());
-    const offsetMs = session.clock.against(this.#clock) ?? 0;
-    const isApart = Math.abs(offsetMs) > apartMs;
-    if (isApart && !worker.clockIsApart) this.#log.warn('clock.apart', { worker: worker.identity.nodeId, group: worker.group, host: worker.info.host, offsetMs });
-    worker.clockIsApart = isApart;
-  }
-
-  /** A time in milliseconds that the worker told by its own clock, by the clock here; 0 stays 0. */
-  timeOf(worker: Worker, told: number): number {
-    const offsetMs = worker.session?.clock.against(this.#clock) ?? 0;
-    return told > 0 && Math.abs(offsetMs) > wrongFromMs ? Math.max(told - offsetMs, 1) : told;
   }
 
   slots(worker: Worker, granted: number): void {

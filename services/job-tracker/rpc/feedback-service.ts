@@ -10,16 +10,16 @@ import { StreamWriter } from '../../../shared/grpc/stream-writer.js';
 import { groupForm } from '../../../shared/job/check-job.js';
 import type { Logger } from '../../../shared/log/logger.js';
 import type { Clock } from '../../../shared/time/clock.js';
+import type { ClientMasters } from '../feedback/client-masters.js';
 import type { FeedbackDelivery } from '../feedback/feedback-delivery.js';
 import type { Receiver } from '../feedback/receiver.js';
-import type { GroupMasters } from '../lead/group-masters.js';
 import type { Ownership } from '../lead/ownership.js';
 import type { FeedbackRow } from '../queue/queue-store.js';
 
 /** What receivers lead to. */
 export interface FeedbackParts {
   delivery: FeedbackDelivery;
-  masters: GroupMasters<Receiver>;
+  masters: ClientMasters;
   ownership: Ownership;
   clock: Clock;
   log: Logger;

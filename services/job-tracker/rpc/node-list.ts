@@ -2,9 +2,8 @@ import type { Node } from '../../../shared/grpc/generated/lts/v1/Node.js';
 import type { Clock } from '../../../shared/time/clock.js';
 import type { Worker } from '../dispatch/worker.js';
 import type { WorkerDirectory } from '../dispatch/worker-directory.js';
+import type { ClientMasters } from '../feedback/client-masters.js';
 import type { FeedbackDelivery } from '../feedback/feedback-delivery.js';
-import type { Receiver } from '../feedback/receiver.js';
-import type { GroupMasters } from '../lead/group-masters.js';
 
 /** From here on a worker whose running thread does not answer is shown as BLOCKED. */
 const blockedFromMs = 1_000;
@@ -14,10 +13,10 @@ export type TrackerFacts = { nodeId: string; incarnation: string; address: strin
 
 /** What the list is drawn from. */
 export interface NodeParts {
-  trackers(): readonly TrackerFacts[];
+  trackers: () => readonly TrackerFacts[];
   directory: WorkerDirectory;
   delivery: FeedbackDelivery;
-  clientMasters: GroupMasters<Receiver>;
+  clientMasters: ClientMasters;
   clock: Clock;
 }
 

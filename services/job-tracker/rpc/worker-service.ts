@@ -119,7 +119,7 @@ class WorkStream {
       case 'logs':
         return logs.take(this.#session, frame.logs as NonNullable<typeof frame.logs>);
       case 'pong':
-        return directory.pong(worker, this.#session, frame.pong as NonNullable<typeof frame.pong>);
+        return directory.clocks.pong(worker, this.#session, frame.pong as NonNullable<typeof frame.pong>);
       case 'goodbye':
         this.#graceful = true;
         this.#session.end();

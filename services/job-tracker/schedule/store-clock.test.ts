@@ -31,14 +31,16 @@ class Server {
     this.#offset += byMs;
   }
 
+  readonly store = {
+    health: (): Promise<StoreHealth> => {
+      const clockOffsetMs = this.wrong ?? this.now - this.host.now();
+      this.wrong = undefined;
+      return Promise.resolve({ state: this.away ? 'AWAY' : 'OK', message: '', freeBytes: undefined, clockOffsetMs, warnings: [] });
+    },
+  };
+
   measure(): Promise<StoreHealth> {
-    return this.clock.measure({
-      health: () => {
-        const clockOffsetMs = this.wrong ?? this.now - this.host.now();
-        this.wrong = undefined;
-        return Promise.resolve({ state: this.away ? 'AWAY' : 'OK', message: '', freeBytes: undefined, clockOffsetMs, warnings: [] });
-      },
-    });
+    return this.clock.measure(this.store);
   }
 }
 
@@ -93,11 +95,14 @@ describe('StoreClock', () => {
   it('goes on while the store is away, and is not measured by what it said before', async () => {
     const server = new Server(hour);
     server.away = true;
-    await server.measure();
-    expect(server.clock.measured).toBe(false);
+    let known = false;
+    void server.clock.known(server.store, () => false).then(() => (known = true));
+    await server.host.advance(5_000);
+    expect(known).toBe(false);
     server.away = false;
-    await server.measure();
-    expect(server.clock.measured).toBe(true);
+    await server.host.advance(500);
+    expect(known).toBe(true);
+    expect(server.clock.now()).toBe(server.now);
     server.away = true;
     server.wrong = 7 * hour;
     await server.measure();

@@ -5,6 +5,7 @@ import type { QueueStore, StoreHealth } from '../queue/queue-store.js';
 const jumpMs = 1_000;
 /** Clocks tell whole milliseconds: smaller differences say nothing. */
 const grainMs = 2;
+const retryMs = 500;
 
 /**
  * The clock by which jobs are due: the store's. Between two measurements it goes on with the monotonic clock, so that a
@@ -45,11 +46,6 @@ export class StoreClock implements Clock {
     return this.#host.sleep(delayMs, signal);
   }
 
-  /** Whether the store's clock was read at all. */
-  get measured(): boolean {
-    return this.#measured;
-  }
-
   /** The wall clock of this host minus the store's, in milliseconds. */
   get hostOffsetMs(): number {
     return this.#host.now() - this.now();
@@ -70,6 +66,15 @@ export class StoreClock implements Clock {
     if (Math.abs(byMs) >= grainMs) this.#offset += byMs;
     if (jumped) this.#onJump(Math.round(byMs));
     return health;
+  }
+
+  /** Reads until the store's clock is known, or it is not needed any more. */
+  async known(store: Pick<QueueStore, 'health'>, isOver: () => boolean): Promise<void> {
+    for (;;) {
+      await this.measure(store);
+      if (this.#measured || isOver()) return;
+      await this.sleep(retryMs);
+    }
   }
 
   /** By how much the store's clock is ahead of this one. */

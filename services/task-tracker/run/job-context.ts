@@ -15,7 +15,7 @@ const maxProgressBytes = 1_024;
 export interface ContextPorts {
   outbox: Outbox;
   clock: Clock;
-  mastership(): Mastership;
+  mastership: () => Mastership;
 }
 
 /** The context of one run. Everything costly is made when it is asked for. */

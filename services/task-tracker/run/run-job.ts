@@ -11,7 +11,7 @@ export interface RunPorts {
   runners: RunnerTable;
   outbox: Outbox;
   clock: Clock;
-  mastership(): Mastership;
+  mastership: () => Mastership;
   /** The run needs its slot no more. */
   onEnd: (run: Run) => void;
 }

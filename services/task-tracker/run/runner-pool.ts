@@ -12,7 +12,7 @@ export interface PoolPorts {
   runners: RunnerTable;
   outbox: Outbox;
   clock: Clock;
-  mastership(): Mastership;
+  mastership: () => Mastership;
   /** Takes in what the stream thread has said meanwhile, such as aborts of runs that have not begun yet. */
   catchUp(): void;
 }

@@ -18,7 +18,7 @@ export interface ThreadPorts {
   url: string;
   outbox: Outbox;
   clock: Clock;
-  mastership(): Mastership;
+  mastership: () => Mastership;
 }
 
 /**

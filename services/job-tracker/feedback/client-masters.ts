@@ -1,0 +1,26 @@
+import type { Clock } from '../../../shared/time/clock.js';
+import { GroupMasters } from '../lead/group-masters.js';
+import type { OwnedGroups } from '../queue/owned-groups.js';
+import type { FeedbackDelivery } from './feedback-delivery.js';
+import type { Receiver } from './receiver.js';
+
+/** Which receiver is the master of its JobClient group: told by the owner of the partition that the group's name belongs to. */
+export class ClientMasters extends GroupMasters<Receiver> {
+  readonly #groups: OwnedGroups;
+  readonly #delivery: FeedbackDelivery;
+
+  constructor(groups: OwnedGroups, delivery: FeedbackDelivery, graceMs: number, clock: Clock) {
+    super(groups, { nameOf: ({ clientId }) => clientId, tell: (receiver, master) => receiver.master(master) }, graceMs, clock);
+    this.#groups = groups;
+    this.#delivery = delivery;
+  }
+
+  /** A receiver has a stream to every tracker, so that it may be here before the partition is. */
+  override adopted(partition: number): void {
+    super.adopted(partition);
+    for (const receiver of this.#delivery.receivers()) {
+      const { submitNodeGroup, masterClaim } = receiver;
+      if (this.#groups.partitionOf(submitNodeGroup) === partition) this.joined(submitNodeGroup, receiver, masterClaim);
+    }
+  }
+}
