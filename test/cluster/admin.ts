@@ -61,6 +61,22 @@ export class Admin {
     return (await ask<{ entries: OwedFeedback__Output[] }>((done) => this.#client.listFeedback(request, soon(), done), 'ListFeedback')).entries;
   }
 
+  /** Gives whether it was not drained before. */
+  async drain(nodeId: string): Promise<boolean> {
+    return (await ask<{ changed: boolean }>((done) => this.#client.drainNode({ node_id: nodeId }, soon(), done), 'DrainNode')).changed;
+  }
+
+  /** Gives whether it was drained before. */
+  async undrain(nodeId: string): Promise<boolean> {
+    return (await ask<{ changed: boolean }>((done) => this.#client.undrainNode({ node_id: nodeId }, soon(), done), 'UndrainNode')).changed;
+  }
+
+  /** The reasons why an instance does not run. */
+  async explain(instanceId: string): Promise<string[]> {
+    const request = { instance_id: instanceId };
+    return (await ask<{ causes: { reason: string }[] }>((done) => this.#client.explainInstance(request, soon(), done), 'ExplainInstance')).causes.map(({ reason }) => reason);
+  }
+
   close(): void {
     this.#client.close();
   }

@@ -53,4 +53,13 @@ describe('a journey', () => {
     expect(journey.follow('mail', '127.0.0.1:3', '127.0.0.1:3')).toBe(false);
     expect(journey.pick('mail')).toBe('127.0.0.1:1');
   });
+
+  it('tries an owner that is named again, although it failed before', async () => {
+    const journey = new Journey(router, systemClock, 1_000);
+    journey.failed('127.0.0.1:2', 'DRAINING');
+    expect(journey.follow('mail', '127.0.0.1:3', '127.0.0.1:2')).toBe(false);
+    expect(journey.pick('mail')).toBe('127.0.0.1:1');
+    expect(await journey.next(false)).toBe(true);
+    expect(journey.pick('mail')).toBe('127.0.0.1:2');
+  });
 });

@@ -111,6 +111,8 @@ export class Journey {
     }
     const untried = this.#router.trackers.some((address) => !this.#failed.has(address));
     if (!untried) this.#failed.clear();
+    // It failed before, but somebody says that it is the owner now.
+    for (const owner of this.#told.values()) this.#failed.delete(owner);
     const pause = backoffMs(this.#pauses++, untried ? 10 : 50, 500);
     await this.#clock.sleep(Math.min(pause, left));
     return pause < left;

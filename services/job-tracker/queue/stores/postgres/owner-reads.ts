@@ -73,30 +73,39 @@ export async function recount(query: RunStatement, nodeGroup: string, most: numb
   return { waiting: seen > most || blocked > most ? undefined : waiting + blocked, ready: ready > most ? undefined : ready };
 }
 
+/** One statement for a partition without groups, of which there are many: a take-over loads all of its partitions at once. */
 export async function load(query: RunStatement, partition: number): Promise<LoadedPartition> {
   const { rows: found } = await query<GroupData>(
     `SELECT name AS "nodeGroup", group_id AS "groupId", backlog, max_running AS "maxRunning", starts_per_second AS "startsPerSecond"
      FROM lts.node_group WHERE part = $1 ORDER BY name`,
     [partition],
   );
-  const waiting = await countWhere(query, 'part = $1 AND state = 1', partition);
-  const ready = await countWhere(query, 'group_id IN (SELECT group_id FROM lts.node_group WHERE part = $1) AND state = 2', partition);
-  const blocked = await countWhere(query, 'group_id IN (SELECT group_id FROM lts.node_group WHERE part = $1) AND state = 0', partition);
+  if (found.length === 0) return { groups: [], executing: [], nextDueAt: undefined };
+  const { waiting, ready } = await countGroups(query, partition);
   const groups = found.map(({ nodeGroup, groupId, ...limits }) => ({
     nodeGroup,
-    waiting: (waiting.get(groupId) ?? 0) + (blocked.get(groupId) ?? 0),
+    waiting: waiting.get(groupId) ?? 0,
     ready: ready.get(groupId) ?? 0,
     limits: limitsOf(limits),
   }));
   return { groups, executing: await readExecuting(query, partition, -1, null), nextDueAt: await nextDue(query, partition) };
 }
 
-async function countWhere(query: RunStatement, condition: string, partition: number): Promise<Map<number, number>> {
-  const { rows } = await query<{ groupId: number; rows: number }>(
-    `SELECT group_id AS "groupId", count(*) AS rows FROM lts.live WHERE ${condition} GROUP BY group_id`,
+/** Waiting and blocked rows, and ready ones, by group; each kind by its own index. */
+async function countGroups(query: RunStatement, partition: number): Promise<{ waiting: Map<number, number>; ready: Map<number, number> }> {
+  const ofGroups = 'group_id IN (SELECT group_id FROM lts.node_group WHERE part = $1)';
+  const counted = (condition: string, isReady: boolean): string =>
+    `SELECT group_id AS "groupId", ${isReady} AS "isReady", count(*) AS rows FROM lts.live WHERE ${condition} GROUP BY group_id`;
+  const { rows } = await query<{ groupId: number; isReady: boolean; rows: number }>(
+    [counted('part = $1 AND state = 1', false), counted(`${ofGroups} AND state = 0`, false), counted(`${ofGroups} AND state = 2`, true)].join(' UNION ALL '),
     [partition],
   );
-  return new Map(rows.map((row) => [row.groupId, row.rows]));
+  const [waiting, ready] = [new Map<number, number>(), new Map<number, number>()];
+  for (const row of rows) {
+    const counts = row.isReady ? ready : waiting;
+    counts.set(row.groupId, (counts.get(row.groupId) ?? 0) + row.rows);
+  }
+  return { waiting, ready };
 }
 
 function limitsOf({ backlog, maxRunning, startsPerSecond }: Omit<GroupData, 'nodeGroup' | 'groupId'>): GroupLimits | undefined {
