@@ -1,13 +1,15 @@
 import { silentLogger } from '../../shared/log/logger.js';
 import { ZooKeeperRegistry, type ZooKeeperRegistryOptions } from '../../shared/registry/registries/zookeeper/zookeeper-registry.js';
 import { TcpProxy } from '../kit/tcp-proxy.js';
-import { expireSession, type StolenSession, sessionIn } from '../kit/zookeeper-session.js';
+import { createInSession, expireSession, type StolenSession, sessionIn } from '../kit/zookeeper-session.js';
 import type { FaultyRegistry } from './registry.js';
 
 /** A registry on a real ZooKeeper, behind a proxy of its own. */
 export interface ProxiedRegistry extends FaultyRegistry {
   registry: ZooKeeperRegistry;
   proxy: TcpProxy;
+  /** Makes an ephemeral node in the session of this registry, which does not know of it. */
+  createOrphan(path: string): Promise<void>;
   /** Closes both. */
   close(): Promise<void>;
 }
@@ -35,6 +37,10 @@ export async function proxiedRegistry(
     expire: async () => {
       if (session === undefined) throw new Error('no session was seen');
       await expireSession(port, session);
+    },
+    createOrphan: (path) => {
+      if (session === undefined) throw new Error('no session was seen');
+      return createInSession(port, session, path);
     },
     close: async () => {
       await registry.close();

@@ -205,4 +205,43 @@ describe('FeedbackDelivery', () => {
     expect(receiver.got).toEqual(['id-1', 'id-2']);
     expect(rows.rows[0]?.lastError).toBe('');
   });
+
+  describe('a result that was passed over', () => {
+    const found: string[] = [];
+    const look = async (): Promise<void> => {
+      delivery.findPassedOver((group, id) => found.push(`${group} ${id}`));
+      await second();
+    };
+    beforeEach(() => void (found.length = 0));
+
+    it('is found by the second look, told, and delivered before what came after it', async () => {
+      rows.rows = [row(10), row(11), row(12), row(13)];
+      const receiver = new TestReceiver(1);
+      delivery.add(receiver);
+      await second();
+      rows.rows.push(row(5));
+      await look();
+      expect(found).toEqual([]);
+      await look();
+      expect(found).toEqual(['app id-5']);
+      delivery.settle(receiver, ['id-10'], []);
+      await second();
+      expect(receiver.got).toEqual(['id-10', 'id-5']);
+    });
+
+    it('is none that waits, is under way, is being settled, or comes again after a failure', async () => {
+      rows.rows = [row(10), row(11), row(12)];
+      const receiver = new TestReceiver(1);
+      delivery.add(receiver);
+      await second();
+      for (let i = 0; i < 3; i++) await look();
+      delivery.settle(receiver, [], [{ id: 'id-10', message: 'no' }]);
+      await clock.advance(5_000);
+      for (let i = 0; i < 3; i++) await look();
+      delivery.settle(receiver, ['id-11'], []);
+      await second();
+      expect(receiver.got).toEqual(['id-10', 'id-11', 'id-10']);
+      expect(found).toEqual([]);
+    });
+  });
 });
