@@ -8,7 +8,7 @@ import { type Postgres, serverUser } from './postgres.js';
 /** A pooler in transaction mode before a server: no session of a client outlives its transaction. */
 export interface PgBouncer {
   /** The same database, by way of the pooler. */
-  urlOf(url: string): string;
+  urlOf: (url: string) => string;
   stop(): Promise<void>;
 }
 
