@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { observerName } from './commit-order.js';
 import type { LinkFault } from './link.js';
 import type { Fault } from './plan.js';
 import type { Topology } from './topology.js';
@@ -62,18 +63,18 @@ async function killPostgres({ postgres }: Topology, signal: NodeJS.Signals): Pro
 
 /** Signals one of the processes that serve trackers: the store's own view tells which there are. */
 async function signalBackend({ postgres }: Topology, which: number, signal: 'SIGKILL' | 'SIGSTOP'): Promise<Heal> {
-  const client = new pg.Client({ connectionString: postgres?.url, connectionTimeoutMillis: 2_000 });
+  const client = new pg.Client({ connectionString: postgres?.url, application_name: observerName, connectionTimeoutMillis: 2_000, query_timeout: 2_000 });
   client.on('error', () => undefined);
   try {
     await client.connect();
-    const { rows } = await client.query<{ pid: number }>("SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() ORDER BY pid");
+    const { rows } = await client.query<{ pid: number }>("SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND application_name <> $1 ORDER BY pid", [observerName]);
     const pid = rows[which % rows.length]?.pid;
     if (pid === undefined) return () => undefined;
     if (signal === 'SIGSTOP') return stopped(pid);
     process.kill(pid, signal);
     return () => postgres?.restart();
   } finally {
-    await client.end().catch(() => undefined);
+    client.end().catch(() => undefined);
   }
 }
 

@@ -10,7 +10,7 @@ const usage = `npm run chaos -- --minutes N [options]
 
   --minutes N     how long faults come (default 30; parts of a minute as 0.5)
   --seed S        the plan of the faults follows from it (default: a new one)
-  --store NAME    sqlite (default): one owner at a time on one host
+  --store NAME    postgres (default), or sqlite: one owner at a time
   --rate N        jobs a second of all clients (default 200)
   --keep          keep the folder with histories, logs and faults when nothing was broken, too
 `;
@@ -22,7 +22,7 @@ async function main(): Promise<number> {
   const minutes = Number(values.minutes ?? 30);
   const seed = Number(values.seed ?? Math.floor(Math.random() * 1_000_000));
   const rate = Number(values.rate ?? 200);
-  const store = values.store ?? 'sqlite';
+  const store = values.store ?? 'postgres';
   const wrong = !(minutes > 0) || !Number.isInteger(seed) || !(rate > 0) || (store !== 'sqlite' && store !== 'postgres');
   if (wrong || values.help === true) {
     process[wrong ? 'stderr' : 'stdout'].write(usage);

@@ -19,7 +19,10 @@ const trackerNames = ['a', 'b', 'c'] as const;
 const workerNames = ['w1', 'w2', 'w3'] as const;
 const groups = Array.from({ length: 30 }, (_, i) => `group-${i + 1}`);
 const slotsPerGroup = 4;
-const diskMib = 16;
+/** A worker has a FailStore for each of its groups on it. */
+const diskMib = 128;
+/** One page of the whole store, on a machine that is busy. */
+const statusWithinMs = 30_000;
 
 export type StoreKind = 'sqlite' | 'postgres';
 
@@ -137,7 +140,7 @@ export class Topology {
       ...['--zookeeper', zookeepers.map(({ connect }) => connect).join(','), '--session-timeout', `${sessionMs}ms`],
       ...['--grace', `${graceMs}ms`, '--ping-interval', '500ms', ...(await this.#store(name))],
     ], / serves on /);
-    this.admins.set(name, new Admin(`127.0.0.1:${listen}`));
+    this.admins.set(name, new Admin(`127.0.0.1:${listen}`, statusWithinMs));
     return front.connect;
   }
 

@@ -44,8 +44,15 @@ export class Usage {
     for (const program of this.#programs) {
       const [now, warm] = [program.usage(), this.#warm.get(program.name)];
       if (now === undefined || warm === undefined || warm.pid !== now.pid) continue;
-      const limits = { rssLimitMb: 2 * warm.rssMb + slackMb, filesLimit: warm.files + slackFiles };
+      // What one of a kind has another may get: connections and work move between them.
+      const alike = [...this.#warm].flatMap(([name, other]) => (kindOf(name) === kindOf(program.name) ? [other] : []));
+      const limits = { rssLimitMb: 2 * Math.max(...alike.map(({ rssMb }) => rssMb)) + slackMb, filesLimit: Math.max(...alike.map(({ files }) => files)) + slackFiles };
       record(history, 'resources', { kind: 'resources', process: program.name, rssMb: now.rssMb, files: now.files, ...limits });
     }
   }
+}
+
+/** Trackers are a, b, c; workers w1 and so on. */
+function kindOf(name: string): string {
+  return name.length === 1 ? 'tracker' : name.replace(/\d+$/, '');
 }

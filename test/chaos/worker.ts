@@ -16,4 +16,6 @@ const workers = groups.split(',').map((nodeGroup) => {
 });
 const running = Promise.all(workers.map((worker) => worker.run()));
 process.stdout.write('at work\n');
+await Promise.all(workers.map((worker) => worker.connected));
+process.stdout.write('connected\n');
 await running;

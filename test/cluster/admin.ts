@@ -15,18 +15,21 @@ type Answer<Res> = (error: unknown, response?: Res) => void;
 export class Admin {
   readonly address: string;
   readonly #client: InstanceType<typeof contract.AdminService>;
+  readonly #withinMs: number;
 
-  constructor(address: string) {
+  /** @param withinMs longest time for one call */
+  constructor(address: string, withinMs = 5_000) {
     this.address = address;
+    this.#withinMs = withinMs;
     this.#client = new contract.AdminService(address, credentials.createInsecure(), { ...clientOptions, 'grpc.max_reconnect_backoff_ms': 200, 'grpc.use_local_subchannel_pool': 1 });
   }
 
   cluster(): Promise<GetClusterResponse__Output> {
-    return ask((done) => this.#client.getCluster({}, soon(), done), 'GetCluster');
+    return ask((done) => this.#client.getCluster({}, this.#soon(), done), 'GetCluster');
   }
 
   async instance(instanceId: string): Promise<Instance__Output> {
-    const { instance } = await ask<{ instance: Instance__Output | null }>((done) => this.#client.getInstance({ instance_id: instanceId }, soon(), done), 'GetInstance');
+    const { instance } = await ask<{ instance: Instance__Output | null }>((done) => this.#client.getInstance({ instance_id: instanceId }, this.#soon(), done), 'GetInstance');
     if (instance === null) throw new Error(`GetInstance gave nothing for ${instanceId}`);
     return instance;
   }
@@ -37,7 +40,7 @@ export class Admin {
     let token = '';
     do {
       const request = { page_size: 1_000, page_token: token };
-      const page = await ask<ListInstancesResponse__Output>((done) => this.#client.listInstances(request, soon(), done), 'ListInstances');
+      const page = await ask<ListInstancesResponse__Output>((done) => this.#client.listInstances(request, this.#soon(), done), 'ListInstances');
       all.push(...page.instances);
       token = page.next_page_token;
     } while (token !== '');
@@ -45,20 +48,20 @@ export class Admin {
   }
 
   async attempts(instanceId: string): Promise<Attempt__Output[]> {
-    return (await ask<{ attempts: Attempt__Output[] }>((done) => this.#client.listAttempts({ instance_id: instanceId }, soon(), done), 'ListAttempts')).attempts;
+    return (await ask<{ attempts: Attempt__Output[] }>((done) => this.#client.listAttempts({ instance_id: instanceId }, this.#soon(), done), 'ListAttempts')).attempts;
   }
 
   async queues(): Promise<Queue__Output[]> {
-    return (await ask<{ queues: Queue__Output[] }>((done) => this.#client.listQueues({}, soon(), done), 'ListQueues')).queues;
+    return (await ask<{ queues: Queue__Output[] }>((done) => this.#client.listQueues({}, this.#soon(), done), 'ListQueues')).queues;
   }
 
   async nodes(): Promise<Node__Output[]> {
-    return (await ask<{ nodes: Node__Output[] }>((done) => this.#client.listNodes({}, soon(), done), 'ListNodes')).nodes;
+    return (await ask<{ nodes: Node__Output[] }>((done) => this.#client.listNodes({}, this.#soon(), done), 'ListNodes')).nodes;
   }
 
   async feedback(group: string): Promise<OwedFeedback__Output[]> {
     const request = { submit_node_group: group };
-    return (await ask<{ entries: OwedFeedback__Output[] }>((done) => this.#client.listFeedback(request, soon(), done), 'ListFeedback')).entries;
+    return (await ask<{ entries: OwedFeedback__Output[] }>((done) => this.#client.listFeedback(request, this.#soon(), done), 'ListFeedback')).entries;
   }
 
   /** Gives whether it was not drained before. */
@@ -80,10 +83,10 @@ export class Admin {
   close(): void {
     this.#client.close();
   }
-}
 
-function soon(): { deadline: number } {
-  return { deadline: Date.now() + 5_000 };
+  #soon(): { deadline: number } {
+    return { deadline: Date.now() + this.#withinMs };
+  }
 }
 
 function ask<Res>(send: (done: Answer<Res>) => unknown, what: string): Promise<Res> {

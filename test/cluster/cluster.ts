@@ -205,7 +205,7 @@ export class Cluster {
       name,
       command: ['test/chaos/worker.js', ...Object.entries(args).flatMap(([key, value]) => [`--${key}`, value])],
       folder: this.folder,
-      readyWhen: /at work/,
+      readyWhen: /connected/,
       onDied: () => undefined,
     });
     this.hosts.push(program);
