@@ -66,18 +66,18 @@ export class Admin {
 
   /** Gives whether it was not drained before. */
   async drain(nodeId: string): Promise<boolean> {
-    return (await ask<{ changed: boolean }>((done) => this.#client.drainNode({ node_id: nodeId }, soon(), done), 'DrainNode')).changed;
+    return (await ask<{ changed: boolean }>((done) => this.#client.drainNode({ node_id: nodeId }, this.#soon(), done), 'DrainNode')).changed;
   }
 
   /** Gives whether it was drained before. */
   async undrain(nodeId: string): Promise<boolean> {
-    return (await ask<{ changed: boolean }>((done) => this.#client.undrainNode({ node_id: nodeId }, soon(), done), 'UndrainNode')).changed;
+    return (await ask<{ changed: boolean }>((done) => this.#client.undrainNode({ node_id: nodeId }, this.#soon(), done), 'UndrainNode')).changed;
   }
 
   /** The reasons why an instance does not run. */
   async explain(instanceId: string): Promise<string[]> {
     const request = { instance_id: instanceId };
-    return (await ask<{ causes: { reason: string }[] }>((done) => this.#client.explainInstance(request, soon(), done), 'ExplainInstance')).causes.map(({ reason }) => reason);
+    return (await ask<{ causes: { reason: string }[] }>((done) => this.#client.explainInstance(request, this.#soon(), done), 'ExplainInstance')).causes.map(({ reason }) => reason);
   }
 
   close(): void {
