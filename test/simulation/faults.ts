@@ -8,7 +8,8 @@ export class Faults {
   readonly #world: World;
   readonly #random: Random;
   readonly #kinds: readonly (readonly [string, () => void])[];
-  #endsAt: number;
+  readonly #endsAt: number;
+  #aheadMs = 0;
 
   constructor(world: World) {
     this.#world = world;
@@ -42,9 +43,10 @@ export class Faults {
     this.#next();
   }
 
-  /** All clocks are right again, and late enough for everything that was put off by wrong ones. */
+  /** All clocks are right again, and so late that what was put off by wrong ones is due. To be called again: jobs that end meanwhile are put off once more. */
   setClocks(): void {
-    for (const wall of this.#world.walls) wall.set(this.#world.settings.stepMs + 60_000);
+    this.#aheadMs += this.#world.settings.stepMs + 60_000;
+    for (const wall of this.#world.walls) wall.set(this.#aheadMs);
   }
 
   #next(): void {
