@@ -126,7 +126,7 @@ BEGIN
   IF v_ords IS NULL THEN
     RETURN;
   END IF;
-  RETURN QUERY SELECT o.* FROM generate_subscripts(v_ords, 1) k, lts.outcome(7, v_ords[k], ARRAY[v_dues[k]]) o WHERE v_states[k] = 1;
+  RETURN QUERY SELECT (lts.outcome(7, v_ords[k], ARRAY[v_dues[k]])).* FROM generate_subscripts(v_ords, 1) k WHERE v_states[k] = 1;
   RETURN QUERY SELECT * FROM lts.ready_rows(
     ARRAY(SELECT v_ords[k] FROM generate_subscripts(v_ords, 1) k WHERE v_states[k] = 2),
     ARRAY(SELECT v_seqs[k] FROM generate_subscripts(v_ords, 1) k WHERE v_states[k] = 2));
@@ -157,8 +157,8 @@ BEGIN
   END IF;
   RETURN NEXT lts.outcome(2, 0, v_ords);
   IF v_ids IS NOT NULL THEN
-    RETURN QUERY SELECT o.* FROM generate_subscripts(v_ids, 1) k,
-      LATERAL (SELECT job FROM lts.instance WHERE id = v_ids[k] OFFSET 0) i, lts.outcome(5, v_wanting[k], NULL, job => i.job) o;
+    RETURN QUERY SELECT (lts.outcome(5, v_wanting[k], NULL, job => i.job)).* FROM generate_subscripts(v_ids, 1) k,
+      LATERAL (SELECT job FROM lts.instance WHERE id = v_ids[k] OFFSET 0) i;
   END IF;
 END $$;
 
@@ -194,8 +194,8 @@ BEGIN
   IF v_ords IS NOT NULL THEN
     RETURN NEXT lts.outcome(3, 0, v_ords || v_clients);
     IF 0 < ANY (v_clients) THEN
-      RETURN QUERY SELECT o.* FROM (SELECT DISTINCT unnest(v_clients) AS id) c,
-        LATERAL (SELECT name FROM lts.client_group WHERE client_id = c.id OFFSET 0) g, lts.outcome(4, c.id, NULL, name => g.name) o;
+      RETURN QUERY SELECT (lts.outcome(4, c.id, NULL, name => g.name)).* FROM (SELECT DISTINCT unnest(v_clients) AS id) c,
+        LATERAL (SELECT name FROM lts.client_group WHERE client_id = c.id OFFSET 0) g;
     END IF;
     RETURN QUERY SELECT * FROM lts.advance(v_ords::int[], v_groups, v_tasks, v_ats);
   END IF;
@@ -231,7 +231,7 @@ BEGIN
     RETURN;
   END IF;
   RETURN NEXT lts.outcome(3, 0, v_ords || array_fill(0::bigint, ARRAY[cardinality(v_ords)]));
-  RETURN QUERY SELECT o.* FROM generate_subscripts(v_ords, 1) k, lts.outcome(7, v_ords[k], ARRAY[v_dues[k]]) o WHERE NOT v_ready[k];
+  RETURN QUERY SELECT (lts.outcome(7, v_ords[k], ARRAY[v_dues[k]])).* FROM generate_subscripts(v_ords, 1) k WHERE NOT v_ready[k];
   IF true = ANY (v_ready) THEN
     RETURN QUERY SELECT * FROM lts.ready_rows(
       ARRAY(SELECT v_ords[k]::int FROM generate_subscripts(v_ords, 1) k WHERE v_ready[k]),
@@ -527,21 +527,19 @@ CREATE FUNCTION lts.commit(
 ) RETURNS SETOF lts.outcome LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan SET jit = off AS $$
 DECLARE
+  -- Before anything is changed.
+  v_held CONSTANT boolean := lts.check_epochs(p_parts, p_epochs);
   -- Numbers of one commit for what it owes: at most 4,095 transitions of two results each.
   v_owed CONSTANT bigint := nextval('lts.commits') * 8192;
+  v_group_ids CONSTANT int[] := CASE WHEN p_groups <> '{}' THEN lts.group_ids(p_groups, p_group_parts) END;
+  v_client_ids CONSTANT int[] := CASE WHEN p_clients <> '{}' THEN lts.client_ids(p_clients) END;
+  v_worker_ids CONSTANT int[] := CASE WHEN p_workers <> '{}' THEN lts.worker_ids(p_workers, p_used_at) END;
   v_at int := 0;
   v_admit int := 0;
   v_hand int := 0;
   v_end int := 0;
   v_alone int := 0;
-  v_group_ids int[];
-  v_client_ids int[];
-  v_worker_ids int[];
 BEGIN
-  PERFORM lts.check_epochs(p_parts, p_epochs);
-  v_group_ids := lts.group_ids(p_groups, p_group_parts);
-  v_client_ids := lts.client_ids(p_clients);
-  v_worker_ids := lts.worker_ids(p_workers, p_used_at);
   WHILE v_at < cardinality(p_rounds) LOOP
     IF p_rounds[v_at + 1] + p_rounds[v_at + 2] + p_rounds[v_at + 3] = 0 THEN
       v_alone := v_alone + 1;
@@ -560,14 +558,14 @@ BEGIN
 END $$;
 
 -- The fence. The rows stay locked until the commit, so that a take-over orders itself behind it.
-CREATE FUNCTION lts.check_epochs(p_parts int[], p_epochs bigint[]) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION lts.check_epochs(p_parts int[], p_epochs bigint[]) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   v_row record;
   v_at int := 0;
 BEGIN
   FOR v_row IN SELECT o.part, o.epoch, o.backend_pid FROM lts.ownership o WHERE o.part = ANY (p_parts) ORDER BY o.part FOR UPDATE LOOP
+    EXIT WHEN v_row.part <> p_parts[v_at + 1];
     v_at := v_at + 1;
-    EXIT WHEN v_row.part <> p_parts[v_at];
     IF v_row.epoch <> p_epochs[v_at] THEN
       RAISE EXCEPTION 'partition % has epoch %, the commit came with %; another owner has it', v_row.part, v_row.epoch, p_epochs[v_at] USING ERRCODE = 'LT001';
     END IF;
@@ -578,6 +576,7 @@ BEGIN
   IF v_at < cardinality(p_parts) THEN
     RAISE EXCEPTION 'partition % has epoch none, the commit came with %; another owner has it', p_parts[v_at + 1], p_epochs[v_at + 1] USING ERRCODE = 'LT001';
   END IF;
+  RETURN true;
 END $$;
 
 -- Notes on which server process the owner commits: a take-over that it blocks ends it.
