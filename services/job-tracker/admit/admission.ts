@@ -70,7 +70,7 @@ export class Admission {
   submit(jobs: readonly Buffer[], fromFailStore: boolean): Promise<SubmitResult[]> {
     if (jobs.length === 0 || jobs.length > batchJobs) throw new LtsError('INVALID_ARGUMENT', `jobs has ${jobs.length} entries; send 1 to ${batchJobs}`);
     // Without partitions each job is answered with its own owner.
-    if (this.#ownership.serving) this.#requireRoom();
+    if (this.#ownership.serving) this.#requireRoom(jobs);
     return new Promise((resolve) => {
       const results: SubmitResult[] = Array.from({ length: jobs.length });
       let left = jobs.length;
@@ -82,10 +82,16 @@ export class Admission {
     });
   }
 
-  #requireRoom(): void {
+  /**
+   * Whoever fills the pipeline is told to come back; the others go on, until it is twice as full. A batch is judged by
+   * the group of its first job: to look at all of them would cost what is to be spared.
+   */
+  #requireRoom([first]: readonly Buffer[]): void {
     this.#disk.requireRoom();
     const { depth, bytes } = this.#pipeline;
-    if (depth > deepestPipeline || bytes > mostPipelineBytes) throw new LtsError('TOO_MANY_CALLS', `${depth} changes with ${bytes} bytes wait for the store; back off and send the same ids again`);
+    const fullness = Math.max(depth / deepestPipeline, bytes / mostPipelineBytes);
+    if (fullness <= 1 || (fullness <= 2 && !this.#pipeline.isCrowdedBy(groupOf(first)))) return;
+    throw new LtsError('TOO_MANY_CALLS', `${depth} changes with ${bytes} bytes wait for the store; back off and send the same ids again`);
   }
 
   #admit(bytes: Buffer, fromFailStore: boolean, settle: (result: SubmitResult) => void): void {
@@ -168,6 +174,15 @@ export class Admission {
       group.readyCount--;
       group.ready.remove(seq);
     } else group.waiting--;
+  }
+}
+
+function groupOf(bytes: Buffer | undefined): string {
+  try {
+    return bytes === undefined ? '' : readJob(bytes).node_group;
+  } catch {
+    // It is refused for what it is.
+    return '';
   }
 }
 

@@ -59,7 +59,7 @@ export class AttemptSettlement {
       if (!finished.applied && !('state' in next) && execution.cancelling) return this.finish(execution, end, hints, settled);
       if (finished.applied) this.#followUp(execution, next, finished);
       settled(finished.applied);
-    });
+    }, undefined, execution.nodeGroup);
   }
 
   /** A cancel was stored: memory follows. */

@@ -59,19 +59,19 @@ export class ResultIntake {
     const partition = this.#groups.partitionOf(worker.group);
     if (!this.#groups.partitions.has(partition)) return settle('REFUSAL_REASON_LOADING');
     const execution = this.#groups.executions.get(id);
-    if (execution === undefined || !isCurrent(execution, result)) return this.#late(partition, result, settle);
+    if (execution === undefined || !isCurrent(execution, result)) return this.#late(worker, partition, result, settle);
     const speaks = this.#workers.speaksFor(worker, execution);
     if (speaks === 'no') return settle('REFUSAL_REASON_UNKNOWN');
     if (speaks === 'later' || execution.finishing) return settle('REFUSAL_REASON_LOADING');
     this.#settlement.finish(execution, endOf(result), { retryAt: this.#workers.clocks.timeOf(worker, result.retry_at), neverBegan: neverBegan(result) }, (applied, error) => {
       if (error !== undefined) settle(error.reason === 'NOT_OWNER' ? 'REFUSAL_REASON_NOT_OWNER' : 'REFUSAL_REASON_LOADING');
       else if (applied) settle();
-      else this.#late(partition, result, settle);
+      else this.#late(worker, partition, result, settle);
     });
   }
 
   /** The attempt is over, or was never known: the result is recorded beside it and changes nothing. */
-  #late(partition: number, result: TaskResult__Output, settle: (reason?: ResultRefusal['reason']) => void): void {
+  #late(worker: Worker, partition: number, result: TaskResult__Output, settle: (reason?: ResultRefusal['reason']) => void): void {
     const { instance_id: id, attempt } = result;
     if (!isId(id)) return settle('REFUSAL_REASON_UNKNOWN');
     const { outcome, message } = endOf(result);
@@ -80,7 +80,7 @@ export class ResultIntake {
       const { known } = stored as LateOutcome;
       if (known) this.#log.info('run.late', { instanceId: id, attempt, outcome });
       settle(known ? 'REFUSAL_REASON_STALE' : 'REFUSAL_REASON_UNKNOWN');
-    });
+    }, undefined, worker.group);
   }
 }
 

@@ -140,6 +140,7 @@ export class Dispatcher {
         });
       },
       job === undefined ? bytes : undefined,
+      group.name,
     );
   }
 
@@ -183,7 +184,7 @@ export class Dispatcher {
         if (error !== undefined) worker.resend.push(execution);
         else if (applied && job !== undefined && worker.session === session) this.#send(session, execution, job);
         else if (applied) this.#workers.notSent(worker, execution);
-      }, bytes);
+      }, bytes, execution.nodeGroup);
     }
   }
 

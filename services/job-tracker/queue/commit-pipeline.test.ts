@@ -168,4 +168,61 @@ describe('CommitPipeline', () => {
     expect(later.done).toBe(true);
     expect(bench.batches).toHaveLength(3);
   });
+
+  it('lets the groups take turns: one is not behind the flood of another', async () => {
+    const bench = new Bench();
+    const order: string[] = [];
+    const add = (nodeGroup: string, taskId: string, partition = 0): void => {
+      bench.pipeline.add({ kind: 'cancel', partition, nodeGroup, taskId, at: 0 }, () => order.push(`${nodeGroup} ${taskId}`));
+    };
+    for (let i = 0; i < 20_000; i++) add('flood', `${i}`);
+    await settle();
+    for (let i = 0; i < 20_000; i++) add('flood', `${20_000 + i}`);
+    add('small', 'first', 1);
+    add('small', 'second', 1);
+    bench.answers[0]?.();
+    await settle();
+    // Its turn comes with the next commit, whatever waited before.
+    expect(bench.batches[1]?.transitions.filter((each) => 'nodeGroup' in each && each.nodeGroup === 'small')).toMatchObject([{ taskId: 'first' }, { taskId: 'second' }]);
+    expect(bench.batches[1]?.transitions).toHaveLength(1_000);
+    for (let commit = 1; bench.pipeline.depth > 0 || order.length < 40_002; commit++) {
+      bench.answers[commit]?.();
+      await settle();
+    }
+    expect(order.filter((each) => each.startsWith('flood'))).toEqual(Array.from({ length: 40_000 }, (_, i) => `flood ${i}`));
+    expect(bench.batches).toHaveLength(41);
+  });
+
+  it('has a group in within as many commits as groups wait, when each brings a commit full of bytes', async () => {
+    const bench = new Bench();
+    const mib = 1024 * 1024;
+    const full = (nodeGroup: string): void => bench.pipeline.add({ kind: 'cancel', partition: 0, nodeGroup, taskId: 't', at: 0 }, () => undefined, 3 * mib);
+    for (let i = 0; i < 100; i++) for (const nodeGroup of ['a', 'b', 'c']) full(nodeGroup);
+    await settle();
+    full('small');
+    const groups = (): string[] => bench.batches.flatMap(({ transitions }) => transitions.map((each) => ('nodeGroup' in each ? each.nodeGroup : '')));
+    for (let commit = 0; commit < 4; commit++) {
+      bench.answers[commit]?.();
+      await settle();
+    }
+    expect(groups().slice(1, 5).toSorted()).toEqual(['a', 'b', 'c', 'small']);
+  });
+
+  it('knows who crowds it, and waits at a barrier for what came before only', async () => {
+    const bench = new Bench();
+    const add = (nodeGroup: string): void => bench.pipeline.add({ kind: 'cancel', partition: 0, nodeGroup, taskId: 't', at: 0 }, () => undefined);
+    for (let i = 0; i < 3_000; i++) add('flood');
+    for (let i = 0; i < 10; i++) add('small');
+    expect([bench.pipeline.isCrowdedBy('flood'), bench.pipeline.isCrowdedBy('small'), bench.pipeline.isCrowdedBy('other')]).toEqual([true, false, false]);
+    let passed = false;
+    void bench.pipeline.barrier().then(() => (passed = true));
+    for (let i = 0; i < 5_000; i++) add('later');
+    await settle();
+    for (let commit = 0; commit < 9; commit++) {
+      expect({ commit, passed }).toEqual({ commit, passed: commit > 5 });
+      bench.answers[commit]?.();
+      await settle();
+    }
+    expect(bench.pipeline.depth).toBe(0);
+  });
 });

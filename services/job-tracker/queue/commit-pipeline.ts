@@ -1,15 +1,15 @@
 import { LtsError } from '../../../shared/errors/lts-error.js';
 import type { Clock } from '../../../shared/time/clock.js';
+import { FairQueue, type Queued } from './fair-queue.js';
 import { CommitFailed, type HeldEpoch, type Outcome, type QueueStore, type Transition } from './queue-store.js';
 
 /** Called once: with the outcome, or with the error that kept the transition from the store. */
 export type Settle = (outcome: Outcome | undefined, error: LtsError | undefined) => void;
 
-interface Pending {
+/** `bytes`: what it brings into the store or out of it. */
+interface Pending extends Queued {
   transition: Transition;
   settle: Settle;
-  /** What it brings into the store or out of it, in bytes. */
-  bytes: number;
 }
 
 /** What a pipeline needs to know of its owner. */
@@ -33,20 +33,20 @@ const smallBytes = 256;
 
 /**
  * The one way into the store: what arrives while a commit runs forms the next one, transitions of all partitions
- * together, each commit under the epochs that were held when it began.
+ * together, each commit under the epochs that were held when it began. When more waits than one commit takes, the
+ * groups take turns: whatever floods one of them, another one's transition is in after a number of commits that depends
+ * only on how many groups wait. The transitions of one group keep their order.
  */
 export class CommitPipeline {
   readonly #store: QueueStore;
   readonly #owner: PipelineOwner;
   readonly #clock: Pick<Clock, 'soon'>;
-  #queue: Pending[] = [];
-  #bytes = 0;
+  readonly #queue = new FairQueue<Pending>(mostRows, mostBytes);
   #running = false;
   #scheduled = false;
   #idle: (() => void)[] = [];
-  /** Transitions that were given, and those of them that are settled, in the order given. */
+  /** Transitions that were given so far; each has its number. */
   #given = 0;
-  #settled = 0;
   #barriers: { at: number; resolve: () => void }[] = [];
 
   constructor(store: QueueStore, owner: PipelineOwner, clock: Pick<Clock, 'soon'>) {
@@ -62,14 +62,20 @@ export class CommitPipeline {
 
   /** Bytes that wait for a commit. */
   get bytes(): number {
-    return this.#bytes;
+    return this.#queue.bytes;
   }
 
-  /** `bytes`: what the outcome is likely to bring, when that is a job. */
-  add(transition: Transition, settle: Settle, bytes = transition.kind === 'admit' ? transition.job.length : smallBytes): void {
-    this.#queue.push({ transition, settle, bytes });
-    this.#given++;
-    this.#bytes += bytes;
+  /** Whether the group has at least its share of what waits. */
+  isCrowdedBy(nodeGroup: string): boolean {
+    return this.#queue.isLong(nodeGroup);
+  }
+
+  /**
+   * @param bytes what the outcome is likely to bring, when that is a job
+   * @param nodeGroup the group that it belongs to
+   */
+  add(transition: Transition, settle: Settle, bytes = transition.kind === 'admit' ? transition.job.length : smallBytes, nodeGroup = groupOf(transition)): void {
+    this.#queue.push({ transition, settle, bytes, lane: nodeGroup, order: this.#given++ });
     this.#schedule();
   }
 
@@ -81,7 +87,7 @@ export class CommitPipeline {
 
   /** Resolves when all that was given before is settled, whatever comes behind it. */
   barrier(): Promise<void> {
-    if (this.#settled === this.#given) return Promise.resolve();
+    if (!this.#running && this.#queue.length === 0) return Promise.resolve();
     return new Promise((resolve) => this.#barriers.push({ at: this.#given, resolve }));
   }
 
@@ -98,30 +104,11 @@ export class CommitPipeline {
   async #run(): Promise<void> {
     this.#running = true;
     while (this.#queue.length > 0) {
-      const taken = this.#next();
-      await this.#commitOwned(taken);
-      this.#settled += taken.length;
-      while (this.#barriers[0] !== undefined && this.#barriers[0].at <= this.#settled) this.#barriers.shift()?.resolve();
+      await this.#commitOwned(this.#queue.take());
+      while (this.#barriers[0] !== undefined && this.#barriers[0].at <= this.#queue.oldest) this.#barriers.shift()?.resolve();
     }
     this.#running = false;
     for (const resolve of this.#idle.splice(0)) resolve();
-  }
-
-  #next(): Pending[] {
-    let bytes = 0;
-    let count = 0;
-    for (const pending of this.#queue) {
-      if (count > 0 && (count >= mostRows || bytes + pending.bytes > mostBytes)) break;
-      bytes += pending.bytes;
-      count++;
-    }
-    this.#bytes -= bytes;
-    if (count === this.#queue.length) {
-      const all = this.#queue;
-      this.#queue = [];
-      return all;
-    }
-    return this.#queue.splice(0, count);
   }
 
   #owned(pending: Pending): boolean {
@@ -177,4 +164,9 @@ export class CommitPipeline {
     for (const pending of refused) pending.settle(undefined, error);
     this.#owner.onCommitted();
   }
+}
+
+/** Those that name no group wait with those of their partition. */
+function groupOf(transition: Transition): string {
+  return 'nodeGroup' in transition ? transition.nodeGroup : `/${transition.partition}`;
 }
