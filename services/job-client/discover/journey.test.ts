@@ -48,6 +48,17 @@ describe('a journey', () => {
     expect(noted).toEqual(['mail 127.0.0.1:1']);
   });
 
+  it('goes back to one that has refused when another names it as the owner, however often', () => {
+    const journey = new Journey(router, systemClock, 1_000);
+    for (let round = 0; round < 10; round++) {
+      // It is taking the group over and does not say so.
+      journey.follow('mail', '127.0.0.1:3', '');
+      const other = journey.pick('mail') ?? '';
+      if (other !== '127.0.0.1:3') journey.follow('mail', other, '127.0.0.1:3');
+      expect(journey.pick('mail')).toBe('127.0.0.1:3');
+    }
+  });
+
   it('does not go back to whom it came from', () => {
     const journey = new Journey(router, systemClock, 1_000);
     expect(journey.follow('mail', '127.0.0.1:3', '127.0.0.1:3')).toBe(false);

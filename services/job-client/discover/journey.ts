@@ -40,7 +40,7 @@ export class Journey {
   readonly #clock: Clock;
   readonly #until: number;
   readonly #failed = new Set<string>();
-  /** By group: who does not own it and knows nobody who does. */
+  /** By group: who does not own it, and was not named as its owner since. */
   readonly #refused = new Map<string, Set<string>>();
   /** By group: whom a tracker named as its owner. */
   readonly #told = new Map<string, string>();
@@ -89,16 +89,15 @@ export class Journey {
   /** The address does not own the group. Gives whether it named an owner to which it is worth to go at once. */
   follow(nodeGroup: string, address: string, owner: string): boolean {
     this.#told.delete(nodeGroup);
-    if (owner !== '' && owner !== address) {
-      this.#told.set(nodeGroup, owner);
-      // What names no group goes to whom it concerns this time.
-      if (nodeGroup !== '') this.#router.noteOwner(nodeGroup, owner);
-      if (!this.#failed.has(owner)) return this.#hops < 4;
-    }
-    const refused = this.#refused.get(nodeGroup);
-    if (refused === undefined) this.#refused.set(nodeGroup, new Set([address]));
-    else refused.add(address);
-    return false;
+    const refused = this.#refused.get(nodeGroup) ?? new Set();
+    this.#refused.set(nodeGroup, refused.add(address));
+    if (owner === '' || owner === address) return false;
+    this.#told.set(nodeGroup, owner);
+    // It may have refused while it took the group over: who names it knows better.
+    refused.delete(owner);
+    // What names no group goes to whom it concerns this time.
+    if (nodeGroup !== '') this.#router.noteOwner(nodeGroup, owner);
+    return !this.#failed.has(owner) && this.#hops < 4;
   }
 
   /** Before the next round. `progress`: it goes to an address that was not tried. False when time is up. */
