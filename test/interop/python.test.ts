@@ -25,6 +25,12 @@ const workers = async (group: string): Promise<string[]> => {
   return nodes.filter((node) => node.node_group === group && node.kind === 'NODE_KIND_TASK_TRACKER').map((node) => node.state);
 };
 
+/** The token under which the worker was told that it is the master of its group. */
+const masterToken = async (worker: PythonProgram): Promise<number> => {
+  const line = await eventually(() => worker.lines.find((each) => each.startsWith('master self ')), { what: 'a mastership' });
+  return Number(line.split(' ')[2]);
+};
+
 const submit = (job: object): Promise<SubmitJobResponse__Output> => caller.call('JobService/SubmitJob', { job });
 
 const stateOf = async (group: string, task: string): Promise<string | undefined> => {
@@ -99,8 +105,10 @@ describe('a Python worker', () => {
     const { result } = await submit({ task_id: 'moved', node_group: group, type: 'wait', payload: Buffer.from('0.5') });
     await eventually(async () => (await stateOf(group, 'moved')) === 'INSTANCE_STATE_EXECUTING');
     first.kill();
-    start('worker.py', services.trackerAddress, group);
+    const second = start('worker.py', services.trackerAddress, group);
     await eventually(async () => (await stateOf(group, 'moved')) === 'INSTANCE_STATE_SUCCEEDED', { withinMs: 15_000 });
+    const [before, after] = [await masterToken(first), await masterToken(second)];
+    expect(after).toBeGreaterThan(before);
     const { attempts } = await caller.call<ListAttemptsResponse__Output>('AdminService/ListAttempts', { instance_id: result?.instance_id });
     expect(attempts.map(({ attempt, outcome }) => [attempt, outcome])).toEqual([[1, 'ATTEMPT_OUTCOME_LOST'], [2, 'ATTEMPT_OUTCOME_SUCCESS']]);
   });

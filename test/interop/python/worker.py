@@ -22,6 +22,7 @@ class Worker:
         random = int(time.time() * 1000) << 80 | int.from_bytes(os.urandom(10), 'big')
         self.incarnation = str(uuid.UUID(int=random & ~(0xF << 76 | 3 << 62) | 7 << 76 | 2 << 62))  # a UUIDv7 per process
         self.group, self.leaving, self.lock = group, False, threading.Lock()
+        self.master = work.WorkResponse().master
         self.running, self.results = {}, {}  # by (instance, attempt); a result is kept until it is acked
 
     def session(self, stub):
@@ -51,8 +52,12 @@ class Worker:
                     key = self.flying.pop(frame.results_ack.sequence)
                     if not any(refusal.reason in KEEP for refusal in frame.results_ack.refusals):
                         del self.results[key]
+            elif kind == 'master':  # Said again and again; without that this worker is no master after frame.master.lease milliseconds.
+                if frame.master != self.master:
+                    self.master = frame.master
+                    print('master', 'self' if self.master.self else self.master.node_id, self.master.token, flush=True)
             elif kind == 'ping':
-                self.send(pong=work.Pong(nonce=frame.ping.nonce, running=len(self.running)))
+                self.send(pong=work.Pong(nonce=frame.ping.nonce, running=len(self.running), clock=int(time.time() * 1000)))
                 self.report()
             if self.leaving and not self.running and not self.results:
                 self.send(goodbye=work.Goodbye())
