@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../shared/time/clock.js';
 import { eventually } from '../kit/eventually.js';
 import { WallClock } from '../kit/wall-clock.js';
-import { Cluster } from './cluster.js';
+import { Cluster, group, type Tracker } from './cluster.js';
 import { conclude } from './conclude.js';
 import { Load } from './load.js';
 
@@ -69,5 +69,52 @@ describe('clocks that are wrong', () => {
     expect(await conclude(cluster, load)).toEqual([]);
     expect(load.failures).toEqual([]);
     expect((await a.admin.instances()).filter(({ attempt }) => attempt > 1)).toEqual([]);
+  });
+
+  it('trackers whose hosts are two hours apart agree by the clock of PostgreSQL, also while their hosts are set', async () => {
+    const clocks = new Map([['a', new WallClock(join(folder, 'a'), hour)], ['b', new WallClock(join(folder, 'b'), -hour)]]);
+    cluster = await Cluster.start({ trackers: 2, store: 'postgres', partitions: 2, trackerEnv: (name) => clocks.get(name)?.env ?? {} });
+    load = new Load(cluster, { submitTimeout: 20_000 });
+    load.receive();
+    await cluster.startWorker('w1', { workThreads: 8 });
+    const first = await cluster.ownerOf(group);
+    const [other] = cluster.trackers.filter((tracker) => tracker !== first) as [Tracker];
+    const sign = first.name === 'a' ? 1 : -1;
+    const self = (await first.admin.nodes()).find(({ node_id: id }) => id === first.name);
+    expect(Math.abs((self?.clock_offset ?? 0) - sign * hour)).toBeLessThan(5_000);
+
+    /** A job that is due in so many milliseconds, by the true time. */
+    const timed = async (task: string, inMs: number): Promise<{ task: string; id: string; due: number }> => {
+      const due = systemClock.now() + inMs;
+      return { task, id: await load.submitted({ task_id: task, trigger_time: due }), due };
+    };
+    const runsInTime = async ({ task, due }: { task: string; due: number }): Promise<void> => {
+      const start = await eventually(() => cluster.witness.starts(task)[0], { withinMs: 25_000, what: `${task} runs` });
+      expect(start.at).toBeGreaterThanOrEqual(due - 50);
+      expect(start.at - due).toBeLessThan(2_000);
+    };
+    const early = await timed('early', 2_500);
+    const { created_at: createdAt } = await first.admin.instance(early.id);
+    expect(Math.abs(createdAt - (early.due - 2_500))).toBeLessThan(2_000);
+    await runsInTime(early);
+    await load.submitted({ task_id: 'again', type: 'later', max_retry_times: 1 });
+    await eventually(() => cluster.witness.ends('again').length === 2, { what: 'a retry comes in time' });
+
+    // The owner's host is set by two hours while something waits for its time.
+    const stepped = await timed('stepped', 6_000);
+    clocks.get(first.name)?.set(-sign * hour);
+    const offset = async (): Promise<number> => (await first.admin.nodes()).find(({ node_id: id }) => id === first.name)?.clock_offset ?? 0;
+    await eventually(async () => Math.abs((await offset()) + sign * hour) < 5_000, { what: 'the step is seen' });
+    await runsInTime(stepped);
+    expect(first.process.logged('clock.jumped')).toEqual([]);
+
+    // The next owner, whose host is elsewhere again, runs it at the same time.
+    clocks.get(first.name)?.set(sign * hour);
+    const inherited = await timed('inherited', 12_000);
+    await first.kill();
+    await runsInTime(inherited);
+    expect(other.process.logged('clock.jumped')).toEqual([]);
+    expect(await conclude(cluster, load)).toEqual([]);
+    expect((await other.admin.instances()).filter(({ attempt }) => attempt > 1).map(({ job }) => job?.task_id)).toEqual(['again']);
   });
 });
