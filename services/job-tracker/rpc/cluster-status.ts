@@ -24,7 +24,8 @@ export interface ClusterFacts {
 
 /** Map, ownership, store and registry as they are now. */
 export async function clusterStatus({ cluster, nodeId, view, groups, ownership, drained, drain, registry, store, repairs }: ClusterFacts): Promise<GetClusterResponse> {
-  const [health, holders] = await Promise.all([store.health(), holdersOf(store)]);
+  const health = await store.health();
+  const holders = health.state === 'AWAY' ? [] : await holdersOf(store);
   const { trouble } = ownership;
   const storeState = trouble?.reason === 'STORE_LOCKED' ? 'LOCKED' : health.state;
   return {

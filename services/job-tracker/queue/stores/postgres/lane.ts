@@ -9,6 +9,8 @@ export interface LaneOptions extends ConnectionOptions {
   clock: Clock;
   /** Every call is answered, or given up, within this time. */
   answerWithinMs: number;
+  /** Calls wait for a server that is away; otherwise they are rejected as long as it is. */
+  isPatient: boolean;
   /** The server turned out to take no writes: other connections to it are no better. */
   onReadOnly(): void;
 }
@@ -66,6 +68,7 @@ export class Lane {
   /** Runs one statement; without values also several, as one transaction. Rejects with PgFailure. */
   query<R extends pg.QueryResultRow>(text: string, values?: readonly unknown[], withinMs = this.#options.answerWithinMs): Promise<pg.QueryResult<R>> {
     if (this.#closing.signal.aborted) return Promise.reject(this.#notOpen());
+    if (this.#away !== undefined && !this.#options.isPatient) return Promise.reject(this.#unsent(this.#away));
     return new Promise((resolve, reject) => {
       const call: Call = { text, values, on: undefined, repeats: 0, timer: undefined, resolve: resolve as (result: pg.QueryResult) => void, reject };
       call.timer = this.#options.clock.after(withinMs, () => this.#giveUp(call, withinMs));
@@ -123,7 +126,7 @@ export class Lane {
       made?.destroy(error);
       this.#away = failureOf(this.server, error, false);
       // Waiting does not make a wrong password right.
-      if (this.#away.kind === 'denied') this.#rejectAll(this.#away);
+      if (this.#away.kind === 'denied' || !this.#options.isPatient) this.#rejectAll(this.#unsent(this.#away));
     }
     return this.#connection;
   }
@@ -164,6 +167,11 @@ export class Lane {
 
   #rejectAll(failure: PgFailure): void {
     for (const call of [...this.#waiting]) this.#settle(call, () => call.reject(failure));
+  }
+
+  /** What ended another call says nothing of this one, which was not sent. */
+  #unsent({ reason, message, kind, cause }: PgFailure): PgFailure {
+    return new PgFailure(reason, message, { rolledBack: true, kind, cause });
   }
 
   #notOpen(): PgFailure {

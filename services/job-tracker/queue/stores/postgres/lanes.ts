@@ -14,6 +14,8 @@ export interface LanesOptions {
   answerWithinMs: number;
 }
 
+/** Whoever asked does not wait longer. */
+const readWithinMs = 8_000;
 /** Reads for people that run at once. */
 const readers = 3;
 /** The server gives a statement up a little earlier than we: then it is known that nothing is stored. */
@@ -29,16 +31,20 @@ export class Lanes {
   readonly #reads: Lane[];
 
   constructor(options: LanesOptions) {
-    const lane = (what: string): Lane =>
-      new Lane({
+    const lane = (what: string, isPatient: boolean, mostMs = Infinity): Lane => {
+      const answerWithinMs = Math.min(options.answerWithinMs, mostMs);
+      return new Lane({
         ...options,
         what,
-        statementTimeoutMs: Math.round(options.answerWithinMs * serverPart),
+        answerWithinMs,
+        isPatient,
+        statementTimeoutMs: Math.round(answerWithinMs * serverPart),
         onReadOnly: () => this.#renew(),
       } satisfies LaneOptions);
-    this.commits = lane('commit');
-    this.low = lane('low');
-    this.#reads = Array.from({ length: readers }, () => lane('read'));
+    };
+    this.commits = lane('commit', true);
+    this.low = lane('low', true);
+    this.#reads = Array.from({ length: readers }, () => lane('read', false, readWithinMs));
   }
 
   get server(): string {
