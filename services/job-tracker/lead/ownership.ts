@@ -259,7 +259,7 @@ export class Ownership {
       this.#epochs.set(partition, epoch);
       this.#waitingSince.delete(partition);
     }
-    // A few at a time: commits of what is owned already pass between them.
+    // A few at a time, so that they keep neither commits of what is owned already nor status waiting.
     const loadNext = async (): Promise<void> => {
       for (let next = held.shift(); next !== undefined; next = held.shift()) await this.#load(next);
     };

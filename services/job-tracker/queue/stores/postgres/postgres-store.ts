@@ -123,8 +123,9 @@ class PostgresStore implements QueueStore {
     return fenced(this.#read, held);
   }
 
+  /** Beside the commits: between its take-over and the end of its loading nothing of the partition is committed. */
   load(partition: number): Promise<LoadedPartition> {
-    return this.#run((query) => load(query, partition));
+    return load(this.#read, partition);
   }
 
   readExecuting(partition: number, afterSeq: number, limit: number): Promise<ExecutingRow[]> {
