@@ -64,7 +64,8 @@ export function model(bench: () => StoreBench): void {
       }
     });
     await expect(fc.assert(property, { numRuns: 150 })).resolves.toBeUndefined();
-  });
+    // Some 20,000 questions, each a round trip to a server.
+  }, 180_000);
 }
 
 /** Without members that are undefined. */

@@ -19,7 +19,8 @@ interface ExecutingData extends Omit<ExecutingRow, 'policy' | 'worker'> {
   incarnation: string | null;
 }
 
-type GroupData = { nodeGroup: string; groupId: number } & { [name in keyof Required<GroupLimits>]: number | null };
+type LimitColumns = { [name in keyof Required<GroupLimits>]: number | null };
+type GroupData = { nodeGroup: string; waiting: number; ready: number; nextDueAt: number | null } & LimitColumns;
 
 const instanceOf = `LATERAL (SELECT type, policy, job FROM lts.instance WHERE id = l.id OFFSET 0) i`;
 
@@ -74,41 +75,26 @@ export async function recount(query: RunStatement, nodeGroup: string, most: numb
 }
 
 /** One statement for a partition without groups, of which there are many: a take-over loads all of its partitions at once. */
+const groupsText = `SELECT g.name AS "nodeGroup", coalesce(w.rows, 0) + coalesce(b.rows, 0) AS waiting, coalesce(r.rows, 0) AS ready,
+    g.backlog, g.max_running AS "maxRunning", g.starts_per_second AS "startsPerSecond",
+    (SELECT due_at FROM lts.live WHERE part = $1 AND state = 1 ORDER BY due_at, seq LIMIT 1) AS "nextDueAt"
+  FROM lts.node_group g
+    LEFT JOIN (SELECT group_id, count(*) AS rows FROM lts.live WHERE part = $1 AND state = 1 GROUP BY group_id) w USING (group_id)
+    LEFT JOIN (${countsOf(2)}) r USING (group_id) LEFT JOIN (${countsOf(0)}) b USING (group_id)
+  WHERE g.part = $1 ORDER BY g.name`;
+
+function countsOf(state: number): string {
+  return `SELECT group_id, count(*) AS rows FROM lts.live WHERE group_id IN (SELECT group_id FROM lts.node_group WHERE part = $1) AND state = ${state} GROUP BY group_id`;
+}
+
+/** Counts what waits and is ready: it is read once, by the partition's new owner. */
 export async function load(query: RunStatement, partition: number): Promise<LoadedPartition> {
-  const { rows: found } = await query<GroupData>(
-    `SELECT name AS "nodeGroup", group_id AS "groupId", backlog, max_running AS "maxRunning", starts_per_second AS "startsPerSecond"
-     FROM lts.node_group WHERE part = $1 ORDER BY name`,
-    [partition],
-  );
-  if (found.length === 0) return { groups: [], executing: [], nextDueAt: undefined };
-  const { waiting, ready } = await countGroups(query, partition);
-  const groups = found.map(({ nodeGroup, groupId, ...limits }) => ({
-    nodeGroup,
-    waiting: waiting.get(groupId) ?? 0,
-    ready: ready.get(groupId) ?? 0,
-    limits: limitsOf(limits),
-  }));
-  return { groups, executing: await readExecuting(query, partition, -1, null), nextDueAt: await nextDue(query, partition) };
+  const { rows } = await query<GroupData>(groupsText, [partition]);
+  const groups = rows.map(({ nodeGroup, waiting, ready, nextDueAt: _, ...limits }) => ({ nodeGroup, waiting, ready, limits: limitsOf(limits) }));
+  return { groups, executing: await readExecuting(query, partition, -1, null), nextDueAt: rows[0]?.nextDueAt ?? undefined };
 }
 
-/** Waiting and blocked rows, and ready ones, by group; each kind by its own index. */
-async function countGroups(query: RunStatement, partition: number): Promise<{ waiting: Map<number, number>; ready: Map<number, number> }> {
-  const ofGroups = 'group_id IN (SELECT group_id FROM lts.node_group WHERE part = $1)';
-  const counted = (condition: string, isReady: boolean): string =>
-    `SELECT group_id AS "groupId", ${isReady} AS "isReady", count(*) AS rows FROM lts.live WHERE ${condition} GROUP BY group_id`;
-  const { rows } = await query<{ groupId: number; isReady: boolean; rows: number }>(
-    [counted('part = $1 AND state = 1', false), counted(`${ofGroups} AND state = 0`, false), counted(`${ofGroups} AND state = 2`, true)].join(' UNION ALL '),
-    [partition],
-  );
-  const [waiting, ready] = [new Map<number, number>(), new Map<number, number>()];
-  for (const row of rows) {
-    const counts = row.isReady ? ready : waiting;
-    counts.set(row.groupId, (counts.get(row.groupId) ?? 0) + row.rows);
-  }
-  return { waiting, ready };
-}
-
-function limitsOf({ backlog, maxRunning, startsPerSecond }: Omit<GroupData, 'nodeGroup' | 'groupId'>): GroupLimits | undefined {
+function limitsOf({ backlog, maxRunning, startsPerSecond }: LimitColumns): GroupLimits | undefined {
   if (backlog === null && maxRunning === null && startsPerSecond === null) return undefined;
   return { backlog: backlog ?? undefined, maxRunning: maxRunning ?? undefined, startsPerSecond: startsPerSecond ?? undefined };
 }
