@@ -221,6 +221,10 @@ describe('a PostgreSQL that is not fit', () => {
     await expect(connect(made.url.replace('postgres@', 'nobody:hush@')).open()).rejects.toMatchObject({ reason: 'CONFIG_INVALID', message: expect.not.stringContaining('hush') });
     await sql(made.url, 'CREATE ROLE weak LOGIN');
     await expect(connect(made.url.replace('postgres@', 'weak@')).open()).rejects.toMatchObject({ reason: 'CONFIG_INVALID', message: expect.stringContaining('grant') });
+    await sql(made.url, 'CREATE DATABASE prepared');
+    const prepared = new URL('/prepared', made.url).href;
+    await sql(prepared, 'CREATE SCHEMA lts AUTHORIZATION weak');
+    expect(await connect(prepared.replace('postgres@', 'weak@')).open()).toMatchObject({ cluster: 'test' });
     const ids = await Promise.all([1, 2, 3].map(() => connect(made.url).open()));
     expect(new Set(ids.map(({ storeId }) => storeId)).size).toBe(1);
   });
