@@ -154,7 +154,7 @@ export class TrackerCore {
     this.limits = new LimitSetting(this.ownership, this.groups, this.#pipeline, this.#dispatcher);
     this.cancellation = new Cancellation(this.ownership, this.#pipeline, settlement, clock);
     this.#lost = new LostAttempts(this.groups, settlement, this.directory, clock, log);
-    this.results = new ResultIntake(this.groups, this.#pipeline, settlement, this.directory, log);
+    this.results = new ResultIntake(this.groups, this.#pipeline, settlement, this.directory, this.#lost, log);
     this.logs = new LogIntake(store, (session) => this.directory.touched(session), log);
     this.#retention = new Retention(store, config.retention, clock, log);
     this.#repair = new SelfRepair({ ...shared, directory: this.directory, delivery: this.delivery, store, registry: parts.registry, log }, repairs);

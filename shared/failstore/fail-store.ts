@@ -52,8 +52,6 @@ export interface FailStore {
   revive(ids: readonly string[] | 'all'): number;
   /** Whether the key has a pending entry. */
   hasKey(key: string): boolean;
-  /** Place of the newest entry. */
-  readonly lastSeq: number;
   /**
    * Moves in a piece of what dead processes of this node or of its neighbours left. To be called every 10 s or so, and
    * again at once while there is more. Never throws.

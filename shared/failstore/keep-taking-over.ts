@@ -8,15 +8,16 @@ const everyMs = 10_000;
 const stepMs = 5;
 
 /**
- * Takes over what dead processes leave, for as long as this one lives. `moved`: entries behind this place are new.
+ * Takes over what dead processes leave, for as long as this one lives. `moved`: entries behind this place, or
+ * predecessors, are new.
  */
 export function keepTakingOver(store: FailStore, clock: Clock, moved: (afterSeq: number) => void): { close(): void } {
   let timer: Timer;
   const step = (): void => {
-    const { lastSeq } = store;
-    const { moved: count, more } = store.takeOver();
+    const { predecessors } = store;
+    const { moved: count, afterSeq, more } = store.takeOver();
     arm(more ? stepMs : everyMs);
-    if (count > 0) moved(lastSeq);
+    if (count > 0 || store.predecessors !== predecessors) moved(afterSeq);
   };
   const arm = (delayMs: number): void => {
     timer = clock.after(delayMs, step, { unref: true });

@@ -40,6 +40,8 @@ interface Taking extends Found {
 export interface TakeOverStep {
   /** Entries that are now here. */
   moved: number;
+  /** They lie behind this place. */
+  afterSeq: number;
   /** There is more to move at once. */
   more: boolean;
 }
@@ -73,16 +75,20 @@ export class TakeOver {
 
   /** A bounded piece of the work. `neighbours`: begin with their folders too. Never throws. */
   step(neighbours: boolean): TakeOverStep {
-    if (this.#taking === undefined && this.#found.length === 0) this.#found = this.#lookRound(neighbours);
+    let afterSeq = 0;
+    this.#guard(this.#place.dir, () => {
+      afterSeq = this.#into.lastSeq;
+      if (this.#taking === undefined && this.#found.length === 0) this.#found = this.#lookRound(neighbours);
+    });
     while (this.#taking === undefined) {
       const next = this.#found.shift();
-      if (next === undefined) return { moved: 0, more: false };
+      if (next === undefined) return { moved: 0, afterSeq, more: false };
       this.#guard(next.folder, () => this.#begin(next));
     }
     const taking = this.#taking;
     const before = taking.moved;
     this.#guard(taking.folder, () => this.#move(taking));
-    return { moved: taking.moved - before, more: this.#taking !== undefined || this.#found.length > 0 };
+    return { moved: taking.moved - before, afterSeq, more: this.#taking !== undefined || this.#found.length > 0 };
   }
 
   /** Lets go of a folder that is not empty yet. */
@@ -171,7 +177,7 @@ export class TakeOver {
       if (known.reason === 'FAIL_STORE_FULL') this.#found = [];
       if (this.#told.has(folder)) return;
       this.#told.add(folder);
-      this.#place.log.warn('failstore.failed', { what: 'the entries of a dead process could not be moved; they stay where they are', folder, reason: known.reason, error });
+      this.#place.log.warn('failstore.failed', { what: 'what dead processes left could not be moved; it stays where it is', folder, reason: known.reason, error });
     }
   }
 }

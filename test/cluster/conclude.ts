@@ -14,13 +14,13 @@ const readAtOnce = 20;
 
 /**
  * The end of a whole-system test: stops the load, waits until nothing is on its way, adds to the history what the store
- * and the registry say, and gives the promises that were broken.
+ * and the registry say, and gives the promises that were broken. `wanted`: whose attempts are read, of many instances.
  */
-export async function conclude(cluster: Cluster, load: Load, { withinMs = 30_000 }: { withinMs?: number } = {}): Promise<Violation[]> {
+export async function conclude(cluster: Cluster, load: Load, { withinMs = 30_000, wanted }: { withinMs?: number; wanted?: (instance: Instance__Output) => boolean } = {}): Promise<Violation[]> {
   await load.stop();
   const { admin } = await cluster.owner();
   await quiet(cluster.liveTrackers.map((tracker) => tracker.admin), withinMs);
-  await recordStored(cluster.history, admin);
+  await recordStored(cluster.history, admin, wanted);
   if (cluster.zookeeper !== undefined) await recordElection(cluster.history, cluster.zookeeper.connect, cluster.liveTrackers.length);
   const events = readHistory(cluster.history);
   if (!events.some(({ kind }) => kind === 'acked') || !events.some(({ kind }) => kind === 'stored')) throw new Error('the history is empty: it proves nothing');

@@ -4,7 +4,7 @@ import { Cluster } from './cluster.js';
 import { conclude } from './conclude.js';
 import { Load } from './load.js';
 
-describe('a worker is killed with results that it could not deliver', () => {
+describe('a worker is killed and does not come back', () => {
   let cluster: Cluster;
   let load: Load;
 
@@ -13,7 +13,7 @@ describe('a worker is killed with results that it could not deliver', () => {
     await cluster.stop();
   });
 
-  it('a neighbour on the same disk delivers them within the grace time: nothing of it is lost or run again', async () => {
+  it('a neighbour on the same disk delivers its results within the grace time: nothing of it is lost or run again', async () => {
     cluster = await Cluster.start({ graceMs: 30_000 });
     const tracker = cluster.tracker('a');
     const worker = await cluster.startWorker('w1', { workThreads: 10 });
@@ -38,5 +38,24 @@ describe('a worker is killed with results that it could not deliver', () => {
     for (const id of jobs) expect(await tracker.admin.attempts(id)).toMatchObject([{ attempt: 1, task_tracker: 'w1', outcome: 'ATTEMPT_OUTCOME_SUCCESS', message: `attempt 1 on ${worker.pid}` }]);
     expect(load.results.size).toBe(jobs.length);
     expect(cluster.witness.starts()).toHaveLength(jobs.length);
+  });
+
+  it('what the dead one had not finished begins anew then, without waiting for the grace time', async () => {
+    const graceMs = 120_000;
+    cluster = await Cluster.start({ graceMs });
+    const worker = await cluster.startWorker('w1');
+    load = new Load(cluster);
+    load.receive();
+    const gate = cluster.gate();
+    const id = await load.submitted({ task_id: 'unfinished', type: 'hold', payload: gate.path });
+    await eventually(() => cluster.witness.starts().length === 1, { what: 'it runs' });
+    await cluster.startWorker('w2');
+    await cluster.workersConnected(2);
+    worker.kill();
+    await worker.exited();
+    await eventually(() => cluster.witness.starts().length === 2, { withinMs: graceMs / 2, what: 'it runs again' });
+    gate.open();
+    expect(await conclude(cluster, load)).toEqual([]);
+    expect(await cluster.tracker('a').admin.attempts(id)).toMatchObject([{ outcome: 'ATTEMPT_OUTCOME_LOST' }, { attempt: 2, outcome: 'ATTEMPT_OUTCOME_SUCCESS', task_tracker: 'w2' }]);
   });
 });

@@ -9,6 +9,7 @@ import type { WorkerSession } from '../dispatch/worker-session.js';
 import type { CommitPipeline } from '../queue/commit-pipeline.js';
 import type { AttemptOutcome } from '../queue/instance-state.js';
 import type { Execution, OwnedGroups } from '../queue/owned-groups.js';
+import type { LostAttempts } from '../recover/lost-attempts.js';
 import type { AttemptEnd, LateOutcome } from '../queue/queue-store.js';
 import { storable, storableTime } from './storable.js';
 import type { AttemptSettlement } from './settle-attempt.js';
@@ -25,13 +26,15 @@ export class ResultIntake {
   readonly #pipeline: CommitPipeline;
   readonly #settlement: AttemptSettlement;
   readonly #workers: WorkerDirectory;
+  readonly #lost: LostAttempts;
   readonly #log: Logger;
 
-  constructor(groups: OwnedGroups, pipeline: CommitPipeline, settlement: AttemptSettlement, workers: WorkerDirectory, log: Logger) {
+  constructor(groups: OwnedGroups, pipeline: CommitPipeline, settlement: AttemptSettlement, workers: WorkerDirectory, lost: LostAttempts, log: Logger) {
     this.#groups = groups;
     this.#pipeline = pipeline;
     this.#settlement = settlement;
     this.#workers = workers;
+    this.#lost = lost;
     this.#log = log;
   }
 
@@ -48,6 +51,7 @@ export class ResultIntake {
       this.#workers.touched(session);
     };
     if (left === 0) session.ack({ sequence: frame.sequence, refusals }, count);
+    this.#lost.ended(worker.group, frame.ended);
     for (const result of frame.results) this.#takeOne(worker, result, (reason) => settle(result, reason));
     this.#workers.touched(session);
     // Nothing of the frame waits for the store: no commit will come that writes the ack.

@@ -31,6 +31,15 @@ export class LostAttempts {
     this.#end(execution, 'LOST', `worker ${execution.worker.nodeId} (${execution.worker.incarnation}) was lost`);
   }
 
+  /** Another worker of the group holds the FailStore of these, and all that they had finished is settled: the rest is lost. */
+  ended(group: string, incarnations: readonly string[]): void {
+    for (const incarnation of incarnations) {
+      const worker = this.#workers.find({ nodeId: '', incarnation });
+      if (worker === undefined || worker.group !== group || worker.session !== undefined) continue;
+      for (const execution of [...worker.executions]) if (!execution.finishing) this.lost(execution);
+    }
+  }
+
   /** It never began: owed again, no retry and no loss is counted. */
   unstarted(execution: Execution): void {
     this.#end(execution, 'INTERRUPTED', `worker ${execution.worker.nodeId} left before it began`, true);

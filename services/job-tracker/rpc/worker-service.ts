@@ -111,7 +111,7 @@ class WorkStream {
       case 'results': {
         const taken = frame.results as NonNullable<typeof frame.results>;
         if (taken.results.length > resultsChunk) throw badFrame(`results holds ${taken.results.length} results; send at most ${resultsChunk} in one frame`);
-        if (taken.predecessors.length > resultsChunk) throw badFrame(`results names ${taken.predecessors.length} predecessors; name at most one for each result`);
+        if (taken.predecessors.length + taken.ended.length > resultsChunk) throw badFrame(`results names ${taken.predecessors.length + taken.ended.length} incarnations; name at most ${resultsChunk}`);
         return results.take(worker, this.#session, taken);
       }
       case 'progress':

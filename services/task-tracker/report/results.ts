@@ -70,6 +70,12 @@ export class Results {
     for (const result of this.#ports.store.load(afterSeq)) this.#restore(result);
   }
 
+  /** Whether results of another incarnation are not settled yet. */
+  owes(incarnation: string): boolean {
+    for (const { handle, result } of this.#unacked) if (handle === 0 && result?.incarnation === incarnation) return true;
+    return false;
+  }
+
   get unacked(): number {
     return this.#unacked.size;
   }

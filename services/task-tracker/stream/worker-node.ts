@@ -17,6 +17,7 @@ import type { LineStore } from '../report/line-store.js';
 import { ProgressBoard } from '../report/progress-board.js';
 import type { ResultStore } from '../report/result-store.js';
 import { Results } from '../report/results.js';
+import { TakenOver } from '../report/taken-over.js';
 import { type Attempt, Attempts, keyOf } from './attempts.js';
 import { Deadlines } from './deadlines.js';
 import { Epochs } from './epochs.js';
@@ -33,7 +34,7 @@ export interface NodePorts {
   /** Who it is, as it says Hello. */
   hello: Hello & { incarnation: string; node_group: string; work_threads: number };
   /** Incarnations that have ended for certain, as far as is known now. */
-  predecessors(): readonly string[];
+  predecessors: () => readonly string[];
   owners: OwnerMap;
   results: ResultStore;
   lines: LineStore;
@@ -75,11 +76,13 @@ export class WorkerNode implements SessionHost {
   #lostTimer: Timer | undefined;
   /** New tasks are sent back. */
   #leaving = false;
+  readonly #takenOver: TakenOver;
 
   constructor(ports: NodePorts) {
     this.#ports = ports;
     const { clock, log, hello } = ports;
     this.results = new Results({ attempts: this.attempts, store: ports.results, clock, log, onWaiting: () => this.pump() });
+    this.#takenOver = new TakenOver(ports.predecessors, (incarnation) => this.results.owes(incarnation));
     this.lines = new BizLogs({ store: ports.lines, clock });
     this.#progress = new ProgressBoard(clock, () => this.pump());
     this.#deadlines = new Deadlines(clock, (passed) => this.#outOfTime(passed));
@@ -114,6 +117,7 @@ export class WorkerNode implements SessionHost {
   takeStored(afterSeq: number): void {
     this.results.takeStored(afterSeq);
     this.lines.takeStored(afterSeq);
+    this.#takenOver.look();
     this.pump();
   }
 
@@ -152,7 +156,7 @@ export class WorkerNode implements SessionHost {
   }
 
   hello(): Hello {
-    return { ...this.#ports.hello, predecessors: [...this.#ports.predecessors()], master_token: this.#master.token };
+    return { ...this.#ports.hello, predecessors: this.#takenOver.named(), master_token: this.#master.token };
   }
 
   pong(): { running: number; blocked: number; clock: number } {
@@ -160,7 +164,7 @@ export class WorkerNode implements SessionHost {
   }
 
   nextFrame(session: WorkSession): WorkRequest | undefined {
-    return this.results.nextFrame(session) ?? this.#nextGrant(session) ?? this.lines.nextFrame(session) ?? (session.retired ? undefined : this.#progress.nextFrame());
+    return this.results.nextFrame(session) ?? (session.retired ? undefined : this.#takenOver.nextFrame()) ?? this.#nextGrant(session) ?? this.lines.nextFrame(session) ?? (session.retired ? undefined : this.#progress.nextFrame());
   }
 
   onWelcome(session: WorkSession, welcome: Welcome__Output): void {
