@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { settle, VirtualClock } from '../../../test/kit/virtual-clock.js';
 import { CommitPipeline } from '../queue/commit-pipeline.js';
-import { OwnedGroups } from '../queue/owned-groups.js';
+import { type Execution, OwnedGroups } from '../queue/owned-groups.js';
 import type { CommitBatch, GroupLimits, Outcome, QueueStore, ReadyRow } from '../queue/queue-store.js';
 import { Dispatcher } from './dispatcher.js';
 import { GroupWorkers } from './group-workers.js';
 import type { Worker } from './worker.js';
+import type { WorkerSession } from './worker-session.js';
 import type { WorkerDirectory } from './worker-directory.js';
 
 const policy = { maxRetryTimes: 0, timeoutMs: 0, maxLost: 3, failOnLoss: false };
@@ -104,5 +105,50 @@ describe('Dispatcher with limits', () => {
     await bench.ready(500);
     expect(bench.group.ready.size).toBeLessThanOrEqual(64);
     expect(bench.group.ready.hasMore).toBe(true);
+  });
+});
+
+describe('Dispatcher that sends again', () => {
+  const job = Buffer.from('job');
+
+  /** A worker that has lost an attempt, and a store that answers when it is told to. */
+  function bench() {
+    const clock = new VirtualClock();
+    const groups = new OwnedGroups(1_000);
+    const answers: (() => void)[] = [];
+    const store = {
+      commit: ({ transitions }: CommitBatch) => new Promise<Outcome[]>((resolve) => answers.push(() => resolve(transitions.map(() => ({ kind: 'reassign', applied: true, job }))))),
+    } as unknown as QueueStore;
+    const nothing = (): void => undefined;
+    const pipeline = new CommitPipeline(store, { epochOf: () => 1, onUnknown: nothing, onFenced: nothing, onRolledBack: nothing, onCommitted: nothing }, clock);
+    const sent: string[] = [];
+    const session = (name: string): WorkerSession => ({ closed: false, credits: 10, reserve: nothing, unreserve: nothing, task: ({ instance_id }: { instance_id: string }) => sent.push(`${instance_id} by ${name}`) }) as unknown as WorkerSession;
+    const execution = { id: 'i1', seq: 1, nodeGroup: 'g', partition: 0, attempt: 1, finishing: false, resending: false } as unknown as Execution;
+    const worker = { identity: { nodeId: 'w', incarnation: 'i' }, types: new Set(), session: session('first'), confirmed: true, ownCredits: 10, executions: new Set([execution]), resend: [execution] } as unknown as Worker;
+    const workers = new GroupWorkers();
+    workers.add(worker);
+    const directory = { ofGroup: () => workers, touched: nothing, notSent: () => worker.resend.push(execution) } as unknown as WorkerDirectory;
+    const dispatcher = new Dispatcher(groups, directory, pipeline, store, clock);
+    groups.adopt({ partition: 0, epoch: 1 }, { groups: [{ nodeGroup: 'g', waiting: 0, ready: 0 }], executing: [], nextDueAt: undefined });
+    const dispatch = (): void => dispatcher.dispatch(groups.group('g', 0));
+    const answer = async (): Promise<void> => {
+      answers.shift()?.();
+      await settle();
+    };
+    return { worker, execution, sent, session, dispatch, answer };
+  }
+
+  it('sends an attempt once, although the worker comes back and lacks it again while that is stored', async () => {
+    const { worker, execution, sent, session, dispatch, answer } = bench();
+    dispatch();
+    await settle();
+    worker.session = session('second');
+    worker.resend = [execution];
+    dispatch();
+    await answer();
+    dispatch();
+    await answer();
+    await answer();
+    expect(sent).toEqual(['i1 by second']);
   });
 });

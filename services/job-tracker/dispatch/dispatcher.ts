@@ -174,12 +174,15 @@ export class Dispatcher {
     if (session === undefined) return;
     while (worker.resend.length > 0 && worker.ownCredits > 0) {
       const execution = worker.resend.shift() as Execution;
-      if (!worker.executions.has(execution) || execution.finishing) continue;
+      // When it is on its way for an earlier session, its outcome puts it here again.
+      if (!worker.executions.has(execution) || execution.finishing || execution.resending) continue;
+      execution.resending = true;
       const bytes = this.#groups.groups.get(execution.nodeGroup)?.largeJobBytes ?? 0;
       session.reserve(bytes);
       const { seq, attempt, partition } = execution;
       this.#pipeline.add({ kind: 'reassign', partition, seq, attempt, worker: worker.identity, at: this.#clock.now() }, (outcome, error) => {
         session.unreserve(bytes);
+        execution.resending = false;
         const { applied, job } = (outcome ?? { applied: false }) as ReassignOutcome;
         if (error !== undefined) worker.resend.push(execution);
         else if (applied && job !== undefined && worker.session === session) this.#send(session, execution, job);

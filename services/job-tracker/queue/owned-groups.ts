@@ -37,6 +37,8 @@ export interface Execution extends Omit<ExecutingRow, 'taskId'> {
   partition: number;
   /** Its end is on its way into the store. */
   finishing: boolean;
+  /** That it is sent again is on its way into the store: nobody else may send it. */
+  resending: boolean;
   /** Its worker has it for all that is known: it was sent or listed, and no list has lacked it since. */
   held: boolean;
   progress: number;
@@ -82,7 +84,7 @@ export class OwnedGroups {
 
   /** An attempt that the store knows. */
   execute(row: Omit<ExecutingRow, 'taskId'>, partition: number): Execution {
-    const execution = { ...row, partition, finishing: false, held: false, progress: 0, progressText: '' };
+    const execution = { ...row, partition, finishing: false, resending: false, held: false, progress: 0, progressText: '' };
     this.executions.set(row.id, execution);
     this.group(row.nodeGroup, partition).executing++;
     return execution;
