@@ -1,6 +1,5 @@
 import { checkHistory, type Violation } from '../checker/check-history.js';
 import type { Event } from '../checker/history.js';
-import { epochOf } from '../checker/history.js';
 import type { CommitBatch, Outcome } from '../../services/job-tracker/queue/queue-store.js';
 import type { Tables } from './store/rows.js';
 
@@ -15,8 +14,10 @@ export class History {
   readonly #events: Event[] = [];
   /** The first answer to each id. */
   readonly #answers = new Map<string, string>();
-  /** Instances whose cancel was acked. */
-  readonly #cancelAcked = new Set<string>();
+  /** When the cancel of an instance was acked. */
+  readonly #cancelAckedAt = new Map<string, number>();
+  /** By instance and attempt: when its task was sent last. */
+  readonly #sentAt = new Map<string, number>();
   /** By partition: the highest epoch of a commit, and who made it. */
   readonly #commits = new Map<number, { epoch: number; by: string }>();
   readonly #acked = new Set<string>();
@@ -47,12 +48,20 @@ export class History {
     this.record({ kind: 'acked', id, atMostOnce, needFeedback });
   }
 
-  cancelAcked(ids: readonly string[]): void {
-    for (const id of ids) this.#cancelAcked.add(id);
+  cancelAcked(ids: readonly string[], now: number): void {
+    for (const id of ids) if (!this.#cancelAckedAt.has(id)) this.#cancelAckedAt.set(id, now);
   }
 
-  isCancelAcked(id: string): boolean {
-    return this.#cancelAcked.has(id);
+  /** A tracker has written a task to a stream. */
+  taskSent(id: string, attempt: number, now: number): void {
+    this.#sentAt.set(`${id}/${attempt}`, now);
+  }
+
+  /** A run has begun: 10, not of a task that was sent after the cancel was acked. */
+  began(id: string, attempt: number, fence: number, worker: number): void {
+    this.record({ kind: 'start', id, attempt, fence, pid: worker });
+    const ackedAt = this.#cancelAckedAt.get(id) ?? Number.POSITIVE_INFINITY;
+    if ((this.#sentAt.get(`${id}/${attempt}`) ?? 0) > ackedAt) this.violate(10, `attempt ${attempt} of ${id} was sent after its cancel was acked, and ran`);
   }
 
   /** A commit has taken effect: 3 and 4, owners follow one another; 10, nothing starts after a cancel was acked. */
@@ -70,7 +79,7 @@ export class History {
       const row = tables.rows.get(t.seq);
       if (row === undefined) continue;
       this.startedAt.set(row.nodeGroup, now);
-      if (this.#cancelAcked.has(row.id)) this.violate(10, `attempt ${t.attempt} of ${row.id} was committed after its cancel was acked`);
+      if (this.#cancelAckedAt.has(row.id)) this.violate(10, `attempt ${t.attempt} of ${row.id} was committed after its cancel was acked`);
     }
   }
 
@@ -91,5 +100,3 @@ export class History {
     }
   }
 }
-
-export { epochOf };

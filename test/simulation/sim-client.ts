@@ -120,7 +120,7 @@ export class SimClient {
       ({ outcome, instance_ids }) => {
         this.open--;
         this.#world.trace(`cancelled ${instance_ids.join()} ${outcome}`);
-        this.#world.history.cancelAcked(instance_ids);
+        this.#world.history.cancelAcked(instance_ids, this.#world.scheduler.now);
       },
       () => void this.open--,
     );

@@ -50,7 +50,7 @@ export class SimRunner {
     const { handle, instanceId, attempt, fencingToken } = facts;
     const job = decodeJob(bytes);
     if (job.instance_id !== instanceId) this.#world.history.violate(2, `${this.#process.name} got the job of ${job.instance_id} as ${instanceId}`);
-    this.#world.history.record({ kind: 'start', id: instanceId, attempt, fence: fencingToken, pid: this.#number });
+    this.#world.history.began(instanceId, attempt, fencingToken, this.#number);
     const plan = this.#world.jobs.get(instanceId)?.plans[attempt - 1] ?? later;
     const startedAt = this.#clock.now();
     if (job.execution_timeout > 0) this.#send({ kind: 'begun', run: { handle, startedAt, limitMs: job.execution_timeout } });

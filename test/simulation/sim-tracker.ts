@@ -1,9 +1,11 @@
+import type { RawWorkResponse } from '../../services/job-tracker/dispatch/worker-session.js';
 import { feedbackService } from '../../services/job-tracker/rpc/feedback-service.js';
 import { jobService } from '../../services/job-tracker/rpc/job-service.js';
 import { workerService } from '../../services/job-tracker/rpc/worker-service.js';
 import { TrackerCore } from '../../services/job-tracker/tracker-core.js';
 import { createHandlers } from '../../shared/grpc/handlers.js';
 import { idMaker } from '../../shared/ids.js';
+import type { ServerEnd } from './network/ends.js';
 import { methods } from './network/methods.js';
 import type { Serve } from './network/network.js';
 import { NodeClock, type WallClock } from './node-clock.js';
@@ -67,6 +69,15 @@ export class SimTracker {
     this.#world.network.killed(this.process, silently);
   }
 
+  /** The history knows when each task was written. */
+  #watchTasks(call: ServerEnd, serve: (call: ServerEnd) => void): void {
+    call.onWrite = (frame) => {
+      const { tasks } = (frame as RawWorkResponse).tasks ?? { tasks: [] };
+      for (const { instance_id: id = '', attempt = 0 } of tasks) this.#world.history.taskSent(id, attempt, this.#world.scheduler.now);
+    };
+    serve(call);
+  }
+
   #serve(clock: NodeClock, log: ReturnType<World['logger']>): Map<string, Serve> {
     const { core } = this;
     const handlers = createHandlers(log);
@@ -75,7 +86,7 @@ export class SimTracker {
     const feedback = feedbackService(handlers, { ...common, delivery: core.delivery, masters: core.clientMasters });
     const jobs = jobService(handlers, core.admission, core.cancellation);
     return new Map<string, Serve>([
-      [methods.work.path, { duplex: work['Work'] as never }],
+      [methods.work.path, { duplex: ((call: ServerEnd) => this.#watchTasks(call, work['Work'] as never)) as never }],
       [methods.watchFeedback.path, { duplex: feedback['WatchFeedback'] as never }],
       [methods.submitJobs.path, { unary: jobs['SubmitJobs'] as never }],
       [methods.cancelJob.path, { unary: jobs['CancelJob'] as never }],

@@ -15,8 +15,6 @@ export interface Run {
   events: number;
   jobs: number;
   virtualMs: number;
-  /** How long after the last fault each group had work again, at most; undefined when nothing healed. */
-  resumedAfterMs: number | undefined;
 }
 
 const compareEveryMs = 2_000;
@@ -56,13 +54,13 @@ async function play(seed: number, write?: (line: string) => void): Promise<Run> 
   const faults = new Faults(world);
   compareNow(world);
   await scheduler.runUntil(settings.faultsUntilMs);
-  const resumedAfterMs = settings.heals && history.violations.length === 0 ? await recover(world, faults) : undefined;
+  if (settings.heals && history.violations.length === 0) await recover(world, faults);
   history.check(world.db.tables, settings.heals && history.violations.length === 0);
-  return { seed, violations: history.violations, hash: scheduler.trace.value, events: scheduler.executed, jobs: history.acked.size, virtualMs: scheduler.now, resumedAfterMs };
+  return { seed, violations: history.violations, hash: scheduler.trace.value, events: scheduler.executed, jobs: history.acked.size, virtualMs: scheduler.now };
 }
 
 /** The faults are over: work goes on soon, and everything ends. */
-async function recover(world: World, faults: Faults): Promise<number> {
+async function recover(world: World, faults: Faults): Promise<void> {
   const { scheduler, history } = world;
   const healedAt = scheduler.now;
   faults.setClocks();
@@ -82,7 +80,6 @@ async function recover(world: World, faults: Faults): Promise<number> {
     faults.setClocks();
   }
   for (const left of leftovers(world)) history.violate(1, `after ${endWithinMs} ms without faults ${left}`);
-  return Math.max(0, ...[...history.startedAt.values()].map((at) => at - healedAt));
 }
 
 function canStart(world: World, group: string): boolean {

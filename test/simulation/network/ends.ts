@@ -80,7 +80,8 @@ export class ServerEnd extends EventEmitter {
   readonly #held: ToServer[] = [];
   #paused = false;
   done = false;
-  cancelled = false;
+  /** Told of each frame that the server writes. */
+  onWrite: (frame: unknown) => void = () => undefined;
 
   constructor(method: Method, sender: Sender<ToClient>, peer: string) {
     super();
@@ -100,6 +101,7 @@ export class ServerEnd extends EventEmitter {
 
   write(frame: unknown): boolean {
     if (this.done) return true;
+    this.onWrite(frame);
     return this.#sender.send({ kind: 'data', bytes: this.#method.responseSerialize(frame) }, `◀ ${nameOf(frame)}`);
   }
 
@@ -135,7 +137,6 @@ export class ServerEnd extends EventEmitter {
   #cancel(): void {
     this.emit('end');
     this.done = true;
-    this.cancelled = true;
     this.emit('cancelled', 'cancelled');
     this.emit('close');
   }
