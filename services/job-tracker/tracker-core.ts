@@ -120,6 +120,7 @@ export class TrackerCore {
     });
     this.#pipeline = new CommitPipeline(store, {
       epochOf: (partition) => this.ownership.epochOf(partition),
+      notOwning: (partition) => this.ownership.notOwning(partition),
       onUnknown: (partitions, error) => this.ownership.reload(partitions, error),
       onFenced: (partitions) => this.ownership.fenced(partitions),
       onRolledBack: (error) => log.warn('store.failed', { operation: 'commit', reason: error.reason, why: error.message }),

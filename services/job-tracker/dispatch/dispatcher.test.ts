@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { LtsError } from '../../../shared/errors/lts-error.js';
 import { settle, VirtualClock } from '../../../test/kit/virtual-clock.js';
 import { CommitPipeline } from '../queue/commit-pipeline.js';
 import { type Execution, OwnedGroups } from '../queue/owned-groups.js';
@@ -24,7 +25,7 @@ class Bench {
   constructor(limits: GroupLimits) {
     const store = { commit: (batch: CommitBatch) => Promise.resolve(batch.transitions.map((each) => this.#start('seq' in each ? each.seq : 0))), readReady: () => Promise.resolve([]) } as unknown as QueueStore;
     const nothing = (): void => undefined;
-    const pipeline = new CommitPipeline(store, { epochOf: () => 1, onUnknown: nothing, onFenced: nothing, onRolledBack: nothing, onCommitted: nothing }, this.clock);
+    const pipeline = new CommitPipeline(store, { epochOf: () => 1, notOwning: () => new LtsError('NOT_OWNER', ''), onUnknown: nothing, onFenced: nothing, onRolledBack: nothing, onCommitted: nothing }, this.clock);
     const session = { closed: false, credits: 1_000, reserve: nothing, unreserve: nothing, task: nothing };
     const worker = { identity: { nodeId: 'w', incarnation: 'i' }, types: new Set(), session, confirmed: true, credits: 1_000, executions: new Set(), resend: [] } as unknown as Worker;
     const workers = new GroupWorkers();

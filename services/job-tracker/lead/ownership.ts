@@ -145,7 +145,11 @@ export class Ownership {
   /** Why a group is not served here; "": why nothing is. */
   notOwner(nodeGroup: string): LtsError {
     const [first = 0] = this.#wanted;
-    const partition = nodeGroup === '' ? first : this.#groups.partitionOf(nodeGroup);
+    return this.notOwning(nodeGroup === '' ? first : this.#groups.partitionOf(nodeGroup));
+  }
+
+  /** Why a partition is not served here: it is being taken over, or has another owner. */
+  notOwning(partition: number): LtsError {
     if (this.#wanted.has(partition)) {
       return new LtsError('LOADING', `partition ${partition} is being taken over${this.#trouble === undefined ? '' : ` (${this.#trouble.message})`}; call again with the same ids`);
     }

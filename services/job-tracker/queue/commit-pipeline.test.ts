@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { LtsError } from '../../../shared/errors/lts-error.js';
+import { LtsError } from '../../../shared/errors/lts-error.js';
 import { systemClock } from '../../../shared/time/clock.js';
 import { settle } from '../../../test/kit/virtual-clock.js';
 import { CommitPipeline } from './commit-pipeline.js';
@@ -33,6 +33,7 @@ class Bench {
     } as unknown as QueueStore;
     this.pipeline = new CommitPipeline(store, {
       epochOf: (partition) => this.epochs.get(partition),
+      notOwning: (partition) => new LtsError('NOT_OWNER', `partition ${partition}`, { owner: 'there:1' }),
       onUnknown: (partitions) => {
         this.unknown.push([...partitions]);
         for (const partition of partitions) this.epochs.delete(partition);
@@ -106,7 +107,7 @@ describe('CommitPipeline', () => {
     bench.answers[0]?.(new Error('the thread died'));
     await settle();
     expect(bench.unknown).toEqual([[0]]);
-    expect(behind.error?.reason).toBe('NOT_OWNER');
+    expect(behind.error).toMatchObject({ reason: 'NOT_OWNER', owner: 'there:1' });
     expect(bench.batches[1]?.transitions.map((each) => each.partition)).toEqual([1]);
     expect(other.done).toBe(false);
   });

@@ -1,4 +1,4 @@
-import { LtsError } from '../../../shared/errors/lts-error.js';
+import type { LtsError } from '../../../shared/errors/lts-error.js';
 import type { Clock } from '../../../shared/time/clock.js';
 import { FairQueue, type Queued } from './fair-queue.js';
 import { CommitFailed, type HeldEpoch, type Outcome, type QueueStore, type Transition } from './queue-store.js';
@@ -16,6 +16,8 @@ interface Pending extends Queued {
 export interface PipelineOwner {
   /** The epoch under which a partition is owned; undefined: it is not. */
   epochOf(partition: number): number | undefined;
+  /** Why a partition is not owned, for those who wanted something of it: who owns it, or that it is being loaded. */
+  notOwning(partition: number): LtsError;
   /** The partitions of a failed commit must be taken again: its outcome is unknown. */
   onUnknown(partitions: readonly number[], error: LtsError): void;
   /** A higher epoch is stored for at least one of these. */
@@ -113,7 +115,7 @@ export class CommitPipeline {
 
   #owned(pending: Pending): boolean {
     if (this.#owner.epochOf(pending.transition.partition) !== undefined) return true;
-    pending.settle(undefined, new LtsError('NOT_OWNER', 'this tracker does not own the group any more; follow the cluster map'));
+    pending.settle(undefined, this.#owner.notOwning(pending.transition.partition));
     return false;
   }
 
@@ -145,7 +147,8 @@ export class CommitPipeline {
     if (failed.reason === 'STALE_EPOCH') return this.#fenced(taken, epochs, failed);
     if (failed.rolledBack) this.#owner.onRolledBack(failed);
     else this.#owner.onUnknown(epochs.map((held) => held.partition), failed);
-    this.#tell(taken, failed);
+    for (const pending of taken) pending.settle(undefined, failed);
+    this.#owner.onCommitted();
   }
 
   /** Nothing was stored. Only what belongs to the partitions that were taken over is refused; the rest is tried again. */
@@ -153,16 +156,9 @@ export class CommitPipeline {
     const stale = await this.#store.fenced(epochs).catch(() => []);
     const gone = new Set(stale.length > 0 ? stale : epochs.map((held) => held.partition));
     this.#owner.onFenced([...gone], failed);
-    this.#tell(
-      taken.filter(({ transition }) => gone.has(transition.partition)),
-      new LtsError('NOT_OWNER', 'another tracker has taken the group over; follow the cluster map', { cause: failed }),
-    );
-    await this.#commitOwned(taken.filter(({ transition }) => !gone.has(transition.partition)));
-  }
-
-  #tell(refused: Pending[], error: LtsError): void {
-    for (const pending of refused) pending.settle(undefined, error);
+    for (const pending of taken) if (gone.has(pending.transition.partition)) pending.settle(undefined, this.#owner.notOwning(pending.transition.partition));
     this.#owner.onCommitted();
+    await this.#commitOwned(taken.filter(({ transition }) => !gone.has(transition.partition)));
   }
 }
 

@@ -70,8 +70,9 @@ export class Connection {
 
   /** Sends one statement, or several without values. One at a time. */
   async query<R extends pg.QueryResultRow>(text: string, values: readonly unknown[] | undefined): Promise<pg.QueryResult<R>> {
-    const lost = new Promise<never>((_, reject) => (this.#lost = reject));
+    // Before there is a promise that destroy() rejects: nobody would wait for it, and that ends the process.
     if (this.#isLost) throw this.#why ?? new Error('the connection was lost');
+    const lost = new Promise<never>((_, reject) => (this.#lost = reject));
     try {
       return await Promise.race([this.#client.query<R>(text, values as unknown[] | undefined), lost]);
     } finally {
