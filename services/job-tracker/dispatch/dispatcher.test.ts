@@ -121,7 +121,7 @@ describe('Dispatcher that sends again', () => {
       commit: ({ transitions }: CommitBatch) => new Promise<Outcome[]>((resolve) => answers.push(() => resolve(transitions.map(() => ({ kind: 'reassign', applied: true, job }))))),
     } as unknown as QueueStore;
     const nothing = (): void => undefined;
-    const pipeline = new CommitPipeline(store, { epochOf: () => 1, onUnknown: nothing, onFenced: nothing, onRolledBack: nothing, onCommitted: nothing }, clock);
+    const pipeline = new CommitPipeline(store, { epochOf: () => 1, notOwning: () => new LtsError('NOT_OWNER', ''), onUnknown: nothing, onFenced: nothing, onRolledBack: nothing, onCommitted: nothing }, clock);
     const sent: string[] = [];
     const session = (name: string): WorkerSession => ({ closed: false, credits: 10, reserve: nothing, unreserve: nothing, task: ({ instance_id }: { instance_id: string }) => sent.push(`${instance_id} by ${name}`) }) as unknown as WorkerSession;
     const execution = { id: 'i1', seq: 1, nodeGroup: 'g', partition: 0, attempt: 1, finishing: false, resending: false } as unknown as Execution;
