@@ -195,6 +195,28 @@ describe('the gateway', () => {
     await eventually(() => tracker.receivers.size === 0);
   });
 
+  it('passes on who the master of the group is, and what the receiver takes itself for', async () => {
+    const tracker = await startTracker();
+    const gateway = await startGateway(portOf(tracker.address));
+    const feedback = new contract.FeedbackService(gateway.address, credentials.createInsecure(), clientOptions);
+    closing.push(feedback);
+    const stream = feedback.watchFeedback();
+    const masters: unknown[] = [];
+    stream.on('data', ({ master }: WatchFeedbackResponse__Output) => master && masters.push(master));
+    stream.on('error', () => undefined);
+    stream.write({ hello: { submit_node_group: 'shop', client_id: 'app', master_token: 7 } });
+    await eventually(() => tracker.frames.length === 1);
+    expect(tracker.frames[0]?.hello).toMatchObject({ client_id: 'app', master_token: 7 });
+    const said = { self: true, node_id: 'app', token: 9, lease: 60_000 };
+    for (const receiver of tracker.receivers) receiver.write({ results: [], master: said });
+    await eventually(() => masters.length === 1);
+    expect(masters).toEqual([said]);
+    for (const receiver of tracker.receivers) receiver.end();
+    await eventually(() => tracker.frames.filter(({ hello }) => hello).length === 2);
+    expect(tracker.frames.at(-1)?.hello?.master_token).toBe(9);
+    stream.cancel();
+  });
+
   it.each([
     ['an ack before the hello', { ack: { feedback_ids: ['x'] } }, 'BAD_FRAME'],
     ['an empty frame', {}, 'BAD_FRAME'],

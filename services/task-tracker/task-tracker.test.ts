@@ -31,6 +31,31 @@ describe('a worker', () => {
     expect(Buffer.isBuffer(context?.job.payload)).toBe(true);
   });
 
+  it('tells who the master of the group is, to listeners and to runners', async () => {
+    const tracker = await fakeTracker();
+    const seen: unknown[] = [];
+    const worker = await startWorker(tracker, ({ mastership }) => mastership, { nodeId: 'n1' });
+    worker.onMaster((mastership) => {
+      seen.push(mastership);
+      throw new Error('a listener that fails');
+    });
+    const say = (self: boolean, nodeId: string, token: number): void => tracker.session.send({ master: { self, node_id: nodeId, token, lease: 60_000 } });
+    say(false, 'n2', 3);
+    say(true, 'n1', 4);
+    await eventually(() => seen.length === 2);
+    expect(seen).toEqual([{ master: false, nodeId: 'n2', token: 3 }, { master: true, nodeId: 'n1', token: 4 }]);
+    tracker.session.tasks([taskOf({})]);
+    await eventually(() => tracker.results.length === 1);
+    expect(JSON.parse(tracker.results[0]?.message ?? '')).toEqual({ master: true, nodeId: 'n1', token: 4 });
+
+    // The next stream claims it; a leave gives it up.
+    tracker.session.stream.end();
+    await eventually(() => tracker.sessions.length === 2 && tracker.session.hello);
+    expect(tracker.session.hello?.master_token).toBe(4);
+    await worker.drain();
+    expect(worker.mastership).toEqual({ master: false, nodeId: '', token: 4 });
+  });
+
   it('tells each way to end by its outcome', async () => {
     const tracker = await fakeTracker();
     const at = new Date(1_900_000_000_000);

@@ -158,3 +158,42 @@ describe('onResult', () => {
     expect(() => client.onResult(() => undefined)).toThrow('nodeGroup');
   });
 });
+
+describe('onMaster', () => {
+  const tell = (tracker: FakeTracker, self: boolean, nodeId: string, token: number, lease = 60_000): void => {
+    for (const receiver of tracker.receivers) receiver.write({ results: [], master: { self, node_id: nodeId, token, lease } });
+  };
+
+  it('tells each change, and the client claims its mastership on the next stream', async () => {
+    const tracker = await startTracker();
+    const client = connect({ trackers: [tracker.address] });
+    const seen: unknown[] = [];
+    const subscription = client.onMaster((mastership) => seen.push(mastership));
+    client.onResult(() => undefined);
+    await eventually(() => tracker.receivers.size === 1);
+    tell(tracker, false, 'other', 4);
+    tell(tracker, true, 'shop-1', 5);
+    await eventually(() => seen.length === 2);
+    expect(seen).toEqual([{ master: false, nodeId: 'other', token: 4 }, { master: true, nodeId: 'shop-1', token: 5 }]);
+    client.onMaster((mastership) => seen.push(mastership)).close();
+    expect(seen).toHaveLength(3);
+    for (const receiver of tracker.receivers) receiver.end();
+    await eventually(() => tracker.frames.filter(({ hello }) => hello).length === 2);
+    expect(tracker.frames.flatMap(({ hello }) => hello?.master_token ?? [])).toEqual([0, 5]);
+    expect(client.mastership.master).toBe(true);
+    subscription.close();
+    await client.close();
+    expect(client.mastership).toEqual({ master: false, nodeId: '', token: 5 });
+    expect(seen).toHaveLength(3);
+  });
+
+  it('is over when the lease is', async () => {
+    const tracker = await startTracker();
+    const client = connect({ trackers: [tracker.address] });
+    client.onResult(() => undefined);
+    await eventually(() => tracker.receivers.size === 1);
+    tell(tracker, true, 'shop-1', 5, 100);
+    await eventually(() => client.mastership.token === 5);
+    await eventually(() => !client.mastership.master);
+  });
+});
