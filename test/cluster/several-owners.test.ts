@@ -34,7 +34,7 @@ describe('several trackers share the partitions on PostgreSQL', () => {
   async function begin(trackers: number): Promise<void> {
     cluster = await Cluster.start({ trackers, store: 'postgres' });
     for (const name of ['w1', 'w2']) await cluster.startHost(name, groups);
-    load = new Load(cluster, { submitTimeout: 10_000 });
+    load = new Load(cluster);
     load.receive();
     let next = 0;
     load.start(perSecond, () => ({ node_group: groups[next++ % groups.length] ?? '' }));

@@ -73,4 +73,16 @@ describe('a journey', () => {
     expect(await journey.next(false)).toBe(true);
     expect(journey.pick('mail')).toBe('127.0.0.1:2');
   });
+
+  it('does not stay with an owner that was named and does not answer', async () => {
+    const journey = new Journey({ ...router, ownerOf: () => undefined }, systemClock, 1_000);
+    journey.follow('mail', '127.0.0.1:1', '127.0.0.1:2');
+    const tried: (string | undefined)[] = [];
+    for (let round = 0; round < 2; round++) {
+      tried.push(journey.pick('mail'));
+      journey.failed(tried.at(-1) ?? '', 'NO_TRACKER');
+      await journey.next(false);
+    }
+    expect(tried).toEqual(['127.0.0.1:2', '127.0.0.1:3']);
+  });
 });

@@ -83,6 +83,8 @@ export class Journey {
   failed(address: string, reason: Reason): void {
     if (staying.has(reason)) return;
     this.#failed.add(address);
+    // Who named it may not know yet that it is gone.
+    for (const [nodeGroup, owner] of this.#told) if (owner === address) this.#told.delete(nodeGroup);
     this.#router.noteUnreachable(address);
   }
 
