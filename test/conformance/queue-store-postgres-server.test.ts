@@ -180,6 +180,17 @@ describe('a PostgreSQL that fails', () => {
     proxy.swallowOnce('down');
     await expect(open.one(lost)).rejects.toMatchObject({ rolledBack: false });
     await eventually(() => open.stateOf(lost.id), { what: 'the commit whose answer was lost is stored' });
+    // It stalls right after the log-in, while the new connection is looked at: that one is given up, too.
+    let looks = 0;
+    proxy.tap = (direction, bytes) => {
+      if (direction === 'up' && bytes.includes('pg_is_in_recovery') && ++looks === 1) proxy.blackhole();
+    };
+    proxy.cut();
+    const tries = proxy.accepted;
+    await expect(open.one(admit({ taskId: 'early' }))).rejects.toBeInstanceOf(CommitFailed);
+    await eventually(() => looks > 0 && proxy.accepted > tries + 1, { withinMs: 15_000, what: 'another try to connect' });
+    proxy.heal();
+    await eventually(async () => (await open.store.health()).state === 'OK', { withinMs: 20_000, what: 'the store is back' });
     const stalled = admit({ taskId: 'stalled' });
     proxy.blackhole();
     await expect(open.one(stalled)).rejects.toMatchObject({ rolledBack: false, message: expect.stringContaining('no answer within') });

@@ -47,19 +47,19 @@ export class Connection {
     this.#client.on('notice', (notice) => this.#hear(notice));
   }
 
-  /** Connects. Rejects with what the server or the network said. */
-  static async make(options: ConnectionOptions, clock: Clock): Promise<Connection> {
+  /** Connects, and runs `check` within the same time. Rejects with what the server, the network or the check said. */
+  static async make(options: ConnectionOptions, clock: Clock, check?: (connection: Connection) => Promise<void>): Promise<Connection> {
     const connection = new Connection(options, clock);
     const timer = clock.after(connectWithinMs, () => connection.destroy(new Error(`no connection within ${connectWithinMs} ms`)), { unref: true });
     const lost = new Promise<never>((_, reject) => (connection.#lost = reject));
     try {
       await Promise.race([connection.#client.connect(), lost]);
+      await check?.(connection);
     } catch (error) {
       connection.destroy(error);
       throw connection.#why ?? error;
     } finally {
       timer.cancel();
-      connection.#lost = undefined;
     }
     return connection;
   }

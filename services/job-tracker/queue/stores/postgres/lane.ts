@@ -31,8 +31,15 @@ const mostRepeats = 5;
 const firstPauseMs = 25;
 const mostPauseMs = 2_000;
 
-/** Of a server that must take writes. */
 const probe = `SELECT pg_is_in_recovery() AS standby, current_setting('default_transaction_read_only') = 'on' AS "readOnly"`;
+
+/** Throws as a write would, when the server takes none. */
+async function requireWritable(connection: Connection): Promise<void> {
+  const { rows } = await connection.query<{ standby: boolean; readOnly: boolean }>(probe, undefined);
+  if (rows[0]?.standby !== true && rows[0]?.readOnly !== true) return;
+  const why = rows[0].standby ? 'the server is a stand-by' : 'default_transaction_read_only is on';
+  throw Object.assign(new Error(why), { code: '25006', severity: 'ERROR' });
+}
 
 /**
  * One connection, on which calls run one after the other in their order. A call is one statement, one transaction.
@@ -112,18 +119,10 @@ export class Lane {
     if (this.#connection !== undefined && !this.#connection.isLost) return this.#connection;
     this.#connection = undefined;
     if (this.#closing.signal.aborted) return undefined;
-    let made: Connection | undefined;
     try {
-      made = await Connection.make(this.#options, this.#options.clock);
-      const { rows } = await made.query<{ standby: boolean; readOnly: boolean }>(probe, undefined);
-      if (rows[0]?.standby === true || rows[0]?.readOnly === true) {
-        const why = rows[0].standby ? 'the server is a stand-by' : 'default_transaction_read_only is on';
-        throw Object.assign(new Error(why), { code: '25006', severity: 'ERROR' });
-      }
+      this.#connection = await Connection.make(this.#options, this.#options.clock, requireWritable);
       this.#away = undefined;
-      this.#connection = made;
     } catch (error) {
-      made?.destroy(error);
       this.#away = failureOf(this.server, error, false);
       // Waiting does not make a wrong password right.
       if (this.#away.kind === 'denied' || !this.#options.isPatient) this.#rejectAll(this.#unsent(this.#away));
@@ -135,7 +134,6 @@ export class Lane {
     call.on = connection;
     try {
       const result = await connection.query(call.text, call.values);
-      if (connection !== this.#connection) void connection.close();
       this.#settle(call, () => call.resolve(result));
     } catch (error) {
       const failure = failureOf(this.server, error, true);
@@ -147,6 +145,9 @@ export class Lane {
       if (failure.kind !== 'repeat' || ++call.repeats > mostRepeats) return this.#settle(call, () => call.reject(failure));
       call.on = undefined;
       await this.#sleep(call.repeats);
+    } finally {
+      // It was renewed meanwhile.
+      if (connection !== this.#connection && !connection.isLost) void connection.close();
     }
   }
 
