@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { credentials } from '@grpc/grpc-js';
@@ -8,6 +8,7 @@ import { contract } from '../../shared/grpc/contract.js';
 import type { ListQueuesResponse__Output } from '../../shared/grpc/generated/lts/v1/ListQueuesResponse.js';
 import { silentLogger } from '../../shared/log/logger.js';
 import { systemClock } from '../../shared/time/clock.js';
+import { startPostgres } from '../../test/kit/postgres.js';
 import { JobClient, type JobResult, type NewJob } from '../job-client/index.js';
 import { type RunningStandalone, startStandalone } from './app.js';
 import { standaloneSettings } from './config.js';
@@ -84,5 +85,18 @@ describe('the suite in one process', () => {
   it('says who holds the data when it is started twice, and leaves the first one alone', async () => {
     await expect(startStandalone(config(), { log: silentLogger })).rejects.toMatchObject({ reason: 'STORE_LOCKED' });
     expect(await run('after', { type: 'echo', payload: 'ok' })).toMatchObject({ message: 'ok' });
+  });
+
+  it('keeps its jobs in a PostgreSQL when told to', async () => {
+    const server = await startPostgres();
+    const beside = await startStandalone(config({ dataDir: join(folder, 'beside'), store: 'postgres', postgresUrl: server.url }), { log: silentLogger });
+    const other = new JobClient({ gateway: beside.address, nodeGroup: 'test' });
+    const ended = new Promise<JobResult>((resolve) => other.onResult(resolve));
+    await other.submit({ task_id: 'kept', node_group: 'demo', need_feedback: true, type: 'echo', payload: 'hello' });
+    expect(await ended).toMatchObject({ task_id: 'kept', state: 'INSTANCE_STATE_SUCCEEDED', message: 'hello' });
+    await other.close();
+    await beside.drain();
+    await server.stop();
+    expect(existsSync(join(folder, 'beside', 'queue.db'))).toBe(false);
   });
 });

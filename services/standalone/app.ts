@@ -31,17 +31,17 @@ function withDefaults<F extends SettingFields>(settings: Settings<F>, given: Rec
 }
 
 /**
- * Starts a JobTracker that is alone (a registry of its own, an SQLite store), a gateway and a worker.
+ * Starts a JobTracker that is alone (a registry of its own; an SQLite store unless another is named), a gateway and a worker.
  * Errors: those of the parts; what had started by then is drained.
  */
 export async function startStandalone(config: StandaloneConfig, { log }: { log: Logger }): Promise<RunningStandalone> {
-  const { dataDir, insecure } = config;
+  const { dataDir, insecure, store, postgresUrl } = config;
   const started: { drain(): Promise<void> }[] = [];
   const drain = async (): Promise<void> => {
     for (const part of started.splice(0).toReversed()) await part.drain();
   };
   try {
-    const tracker = await startJobTracker(withDefaults(jobTrackerSettings, { listen: formatAddress(config.trackerListen), dataDir, insecure }), { log: log.child({ part: 'job-tracker' }) });
+    const tracker = await startJobTracker(withDefaults(jobTrackerSettings, { listen: formatAddress(config.trackerListen), dataDir, insecure, store, postgresUrl }), { log: log.child({ part: 'job-tracker' }) });
     started.push(tracker);
     const gateway = await startJobClient(withDefaults(jobClientSettings, { listen: formatAddress(config.listen), trackers: tracker.address, dataDir, insecure }), { log: log.child({ part: 'job-client' }) });
     started.push(gateway);

@@ -1,6 +1,7 @@
 import { address, bool, int, text } from '../../shared/config/kinds.js';
 import { requireInsecure } from '../../shared/config/require-insecure.js';
 import { defineSettings, type SettingsOf } from '../../shared/config/settings.js';
+import { jobTrackerSettings } from '../job-tracker/config.js';
 
 /** Settings of the whole suite in one process. What is not named here has the default of its service. */
 export const standaloneSettings = defineSettings(
@@ -8,6 +9,8 @@ export const standaloneSettings = defineSettings(
     listen: { schema: address(), default: '127.0.0.1:7400', description: 'Where the gateway serves gRPC: the address for applications.' },
     trackerListen: { schema: address(), default: '127.0.0.1:7401', description: 'Where the JobTracker serves gRPC: the address for workers.' },
     dataDir: { schema: text({ word: 'folder' }), default: './data', description: 'Folder of the store and of the FailStores; a local disk.' },
+    store: jobTrackerSettings.fields.store,
+    postgresUrl: jobTrackerSettings.fields.postgresUrl,
     group: { schema: text({ pattern: /^[A-Za-z0-9._:-]{1,64}$/ }), default: 'demo', description: 'The group of the worker that comes along.' },
     runners: { schema: text({ word: 'file' }), description: 'Module with the runners of that worker. Default: samples such as echo, sleep, fail.' },
     workThreads: { schema: int({ min: 1, max: 10_000 }), default: 8, description: 'Tasks that it runs at once.' },
