@@ -13,8 +13,10 @@ const blocks = [...readme.matchAll(/^```(\w+)\n([\s\S]*?)^```/gm)].map(([, langu
 const ofLanguage = (language: string): string[] => blocks.filter((block) => block.language === language).map(({ text }) => text);
 const lines = ofLanguage('sh').flatMap((text) => text.trim().split('\n'));
 
-/** What a reader types while `npm start` runs, apart from what starts services. */
-const commands = lines.filter((line) => /^npx (lts (job |cluster|node )|buf )/.test(line));
+/** What a reader types while `npm start` runs, apart from what starts services and what needs several trackers. */
+const commands = lines.filter((line) => /^npx (lts (job |cluster|node (?!drain|undrain))|buf )/.test(line));
+/** Whole files, which begin with their names; other blocks are parts. */
+const modules = ofLanguage('js').filter((text) => text.startsWith('// runners.mjs'));
 
 // Within the package, so that its own name is found.
 const folder = mkdtempSync(join(packageRoot, 'dist/readme-'));
@@ -36,7 +38,7 @@ beforeAll(async () => {
   suite = new ServiceProcess(['standalone', '--listen', '127.0.0.1:0', '--tracker-listen', '127.0.0.1:0', '--data-dir', join(folder, 'data')]);
   gateway = await suite.address();
   const tracker = /job tracker \(workers\) +(\S+)/.exec(suite.output)?.[1] ?? '';
-  const runners = save('runners.mjs', ofLanguage('js')[0] ?? '');
+  const runners = save('runners.mjs', modules[0] ?? '');
   worker = new ServiceProcess(['task-tracker', '--group', 'demo', '--runners', runners, '--trackers', tracker, '--data-dir', join(folder, 'worker')]);
   await worker.says('"stream":"Work"');
   stubs = new PythonStubs();
@@ -52,7 +54,7 @@ afterAll(async () => {
 describe('the examples of README.md', () => {
   it('are the ones that are looked for', () => {
     expect(commands.length).toBeGreaterThan(6);
-    expect([ofLanguage('ts').length, ofLanguage('js').length, ofLanguage('python').length]).toEqual([1, 1, 1]);
+    expect([ofLanguage('ts').length, modules.length, ofLanguage('python').length]).toEqual([1, 1, 1]);
   });
 
   it.each(commands)('%s', async (line) => {
