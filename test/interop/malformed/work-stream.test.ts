@@ -205,8 +205,11 @@ describe('results that nobody should send', () => {
     thief.send({ hello: { ...thief.hello.hello, predecessors: [worker.incarnation, honest.incarnation] } });
     await thief.until('owns');
     thief.send({ inventory: { end: true } });
+    thief.send({ results: { sequence: 1, predecessors: [worker.incarnation], ended: [worker.incarnation] } });
     expect(await thief.stillServed()).toBeUndefined();
     expect(await worker.stillServed()).toBeUndefined();
+    expect(await thief.report(result({ message: 'stolen' }))).toEqual(['REFUSAL_REASON_LOADING']);
+    expect((await instance(id)).state).toBe('INSTANCE_STATE_EXECUTING');
     expect(await worker.report(result())).toEqual([]);
     await thief.goodbye();
   });
