@@ -195,5 +195,6 @@ describe('onMaster', () => {
     tell(tracker, true, 'shop-1', 5, 100);
     await eventually(() => client.mastership.token === 5);
     await eventually(() => !client.mastership.master);
+    expect(client.mastership).toEqual({ master: false, nodeId: '', token: 5 });
   });
 });
