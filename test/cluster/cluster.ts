@@ -70,7 +70,7 @@ export class Tracker {
   /** Starts its process; resolves when it serves. */
   async start(): Promise<void> {
     this.#process = new ServiceProcess(this.#args, this.#env);
-    await this.#process.address();
+    await this.#process.address(30_000);
   }
 
   /** SIGKILL; resolves when the process is gone. */
