@@ -2,6 +2,9 @@ import { randomFillSync } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { idMaker } from '../../shared/ids.js';
+import { systemClock } from '../../shared/time/clock.js';
+import { Connection } from '../../services/job-tracker/queue/stores/postgres/connection.js';
+import { dropDay } from '../../services/job-tracker/queue/stores/postgres/history-days.js';
 import { admit, finish, OpenStore } from './queue-store-bench.js';
 import { type PostgresBench, SharedPostgres } from './queue-store-postgres-bench.js';
 
@@ -102,6 +105,23 @@ describe('the days of the histories', () => {
     await other.open();
     expect(await other.purge(noon + dayMs, 10)).toBe(288);
     expect(await tables()).toEqual([]);
+  });
+
+  it('stay when a job of theirs arrives between the look and the lock', async () => {
+    await aDay();
+    const connection = await Connection.make({ url: bench.url, what: 'test', who: 'days', pooled: false, statementTimeoutMs: 0 }, systemClock);
+    const late = job('late arrival');
+    const meddled: Pick<Connection, 'query' | 'isLost'> = {
+      isLost: false,
+      query: async (text, values) => {
+        if (text.startsWith('BEGIN')) await open.one(late);
+        return connection.query(text, values);
+      },
+    };
+    expect(await dropDay(meddled, noon - dayMs / 2, noon + dayMs)).toBeUndefined();
+    await connection.close();
+    expect(await tables()).toHaveLength(4);
+    expect(await open.stateOf(late.id)).toBe('EXECUTING');
   });
 
   it('are dropped once when two trackers do it at the same time', async () => {

@@ -2,6 +2,9 @@ import type { Connection } from './connection.js';
 import type { RunStatement } from './ordered-calls.js';
 import { PgFailure } from './pg-errors.js';
 
+/** What of a connection is used. */
+type Session = Pick<Connection, 'query' | 'isLost'>;
+
 export const dayMs = 86_400_000;
 
 /** Partitions are made ahead for so many days. */
@@ -26,7 +29,7 @@ export async function daysOf(low: RunStatement): Promise<number[]> {
 }
 
 /** Drops a day, when only few of its instances are still wanted. Tells how many instances went; undefined: it stays. */
-export async function dropDay(connection: Connection, day: number, before: number): Promise<number | undefined> {
+export async function dropDay(connection: Session, day: number, before: number): Promise<number | undefined> {
   const date = new Date(day).toISOString().slice(0, 10).replaceAll('-', '');
   try {
     const seen = await look(connection, date, day, before);
@@ -51,7 +54,7 @@ interface Seen {
   last: number | null;
 }
 
-async function look(connection: Connection, date: string, day: number, before: number): Promise<Seen> {
+async function look(connection: Session, date: string, day: number, before: number): Promise<Seen> {
   const { rows: counts } = await connection.query<{ last: number | null; ended: number; late: number }>(
     `SELECT (SELECT max(seq) FROM lts.instance_${date}) AS last, count(*) AS ended, count(*) FILTER (WHERE ended_at >= $1) AS late FROM lts.ended_${date}`,
     [before],
@@ -65,7 +68,7 @@ async function look(connection: Connection, date: string, day: number, before: n
 }
 
 /** While the lock is held nothing is added, and what lived may only have ended, which keeps it among the wanted. */
-async function drop(connection: Connection, date: string, day: number, { wanted, last }: Seen): Promise<boolean> {
+async function drop(connection: Session, date: string, day: number, { wanted, last }: Seen): Promise<boolean> {
   await connection.query(`LOCK TABLE ${tables.map((table) => `ONLY lts.${table}`).join(', ')} IN ACCESS EXCLUSIVE MODE`, undefined);
   const { rows } = await connection.query<{ last: number | null }>(`SELECT max(seq) AS last FROM lts.instance_${date}`, undefined);
   if (rows[0]?.last !== last) return false;
