@@ -134,11 +134,14 @@ export class ChaosRun {
     await eventually(alive, { withinMs: 30_000, everyMs: pollMs, what: 'all processes run' });
     this.#load.restart();
     const afterMs = await this.#allWork(12 * recoverWithinMs);
-    // Beside other work everything takes longer by as much as that takes.
-    const { foreign } = this.#load;
-    const limitMs = recoverWithinMs / Math.max(0.1, 1 - foreign);
-    if (foreign > 0.1) this.#topology.notes.push(`other work took ${Math.round(foreign * 100)} % of this machine after the last fault; the limit of promise 18 is longer by that`);
+    const limitMs = recoverWithinMs / this.#share;
+    if (this.#share < 0.9) this.#topology.notes.push(`other work took ${Math.round((1 - this.#share) * 100)} % of this machine after the last fault; the limit of promise 18 is longer by that`);
     record(this.#topology.history, 'recovered', { kind: 'recovered', afterMs: Math.round(afterMs), limitMs: Math.round(limitMs) });
+  }
+
+  /** What other work has left to us of this machine since the last fault: time limits are longer by that. */
+  get #share(): number {
+    return Math.max(0.1, 1 - this.#load.foreign);
   }
 
   /** Waits until nothing is on its way, then records what store and registry say. */
@@ -146,13 +149,14 @@ export class ChaosRun {
     const { history, zookeepers } = this.#topology;
     const { say } = this.#options;
     let left = '';
+    const withinMs = emptyWithinMs / this.#share;
     const empty = async (): Promise<boolean> => {
       const queues = (await Promise.all((await this.#owners()).map((admin) => admin.queues()))).flat();
       const busy = queues.filter(({ waiting, ready, executing, feedback }) => waiting + ready + executing + feedback > 0);
       left = busy.map(({ node_group: name, waiting, ready, executing, feedback }) => `${name} ${waiting}+${ready}+${executing}+${feedback}`).join(', ');
       return busy.length === 0 && (await this.#unknown()) === 0;
     };
-    await eventually(empty, { withinMs: emptyWithinMs, everyMs: 1_000, what: 'the queues are empty' }).catch((error: unknown) => say(`the queues do not get empty (waiting + ready + executing + owed): ${left}; ${String(error)}`));
+    await eventually(empty, { withinMs, everyMs: 1_000, what: 'the queues are empty' }).catch((error: unknown) => say(`the queues do not get empty (waiting + ready + executing + owed): ${left}; ${String(error)}`));
     const [admin] = await this.#owners();
     if (admin !== undefined) await recordStored(history, admin, ({ state, attempt }) => state !== 'INSTANCE_STATE_SUCCEEDED' || attempt !== 1);
     await recordElection(history, [...zookeepers.values()].map(({ connect }) => connect).join(','), this.#topology.trackers.filter((tracker) => tracker.alive).length);

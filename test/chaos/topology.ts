@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Admin } from '../cluster/admin.js';
-import { freePort } from '../kit/ports.js';
+import { lastingPort } from '../kit/ports.js';
 import { type Postgres, startPostgres } from '../kit/postgres.js';
 import { SmallDisk } from '../kit/small-disk.js';
 import { ZooKeeperServer } from '../kit/zookeeper.js';
@@ -130,7 +130,7 @@ export class Topology {
 
   /** Prepares a tracker; gives the address that it advertises. */
   async #tracker(name: string): Promise<string> {
-    const listen = await freePort();
+    const listen = await lastingPort();
     const front = await this.#link(listen);
     this.links.set(`*→${name}`, { links: [front] });
     const zookeepers = await Promise.all([...this.zookeepers.values()].map(({ port }) => this.#link(port)));
@@ -138,7 +138,7 @@ export class Topology {
     this.#program(name, 'services/cli/main.js', [
       ...['job-tracker', '--node-id', name, '--listen', `127.0.0.1:${listen}`, '--advertise', front.connect, '--partitions', `${partitions}`],
       ...['--zookeeper', zookeepers.map(({ connect }) => connect).join(','), '--session-timeout', `${sessionMs}ms`],
-      ...['--grace', `${graceMs}ms`, '--ping-interval', '500ms', ...(await this.#store(name))],
+      ...['--grace', `${graceMs}ms`, '--ping-interval', '1s', ...(await this.#store(name))],
     ], / serves on /);
     this.admins.set(name, new Admin(`127.0.0.1:${listen}`, statusWithinMs));
     return front.connect;
@@ -155,7 +155,7 @@ export class Topology {
 
   async #workersAndClients(trackers: readonly string[]): Promise<void> {
     const { seed, rate } = this.#options;
-    const gateway = await freePort();
+    const gateway = await lastingPort();
     const front = await this.#link(gateway);
     this.links.set('c2→gateway', { links: [front] });
     for (const [i, name] of workerNames.entries()) {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { eventually } from './eventually.js';
 import { OwnServer, type OsUser, serverFolder } from './own-server.js';
-import { freePort } from './ports.js';
+import { lastingPort } from './ports.js';
 
 /** Where Debian and Ubuntu put each version's programs. */
 const versionsFolder = '/usr/lib/postgresql';
@@ -43,7 +43,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     stdio: ['ignore', 'ignore', 'inherit'],
     ...user,
   });
-  const port = await freePort();
+  const port = await lastingPort();
   const settings = Object.entries(options.settings ?? {}).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const server = new OwnServer({
     name: 'postgres',

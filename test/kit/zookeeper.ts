@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from './eventually.js';
+import { lastingPort } from './ports.js';
 
 const jar = '/usr/share/java/zookeeper.jar';
 
@@ -162,19 +163,6 @@ export class ZooKeeperServer {
     await this.kill();
     await rm(this.#folder, { recursive: true, force: true });
   }
-}
-
-/**
- * A free port that nobody gets by chance while its server is down: the system gives outgoing connections, such as those
- * of clients that look for the server, ports from 32768 on.
- */
-function lastingPort(): Promise<number> {
-  return new Promise((resolve) => {
-    const port = 15_000 + Math.floor(Math.random() * 15_000);
-    const server = createServer();
-    server.once('error', () => resolve(lastingPort()));
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(port)));
-  });
 }
 
 /** Whether a server takes a session there: its port opens before it can. */

@@ -19,6 +19,7 @@ class Bench {
   readonly groups = new OwnedGroups(1_000);
   readonly started: number[] = [];
   readonly refused = new Set<number>();
+  readonly sent: string[] = [];
   looks = 0;
   readonly dispatcher: Dispatcher;
 
@@ -26,7 +27,7 @@ class Bench {
     const store = { commit: (batch: CommitBatch) => Promise.resolve(batch.transitions.map((each) => this.#start('seq' in each ? each.seq : 0))), readReady: () => Promise.resolve([]) } as unknown as QueueStore;
     const nothing = (): void => undefined;
     const pipeline = new CommitPipeline(store, { epochOf: () => 1, notOwning: () => new LtsError('NOT_OWNER', ''), onUnknown: nothing, onFenced: nothing, onRolledBack: nothing, onCommitted: nothing }, this.clock);
-    const session = { closed: false, credits: 1_000, reserve: nothing, unreserve: nothing, task: nothing };
+    const session = { closed: false, credits: 1_000, reserve: nothing, unreserve: nothing, task: ({ instance_id }: { instance_id: string }) => this.sent.push(instance_id) };
     const worker = { identity: { nodeId: 'w', incarnation: 'i' }, types: new Set(), session, confirmed: true, credits: 1_000, executions: new Set(), resend: [] } as unknown as Worker;
     const workers = new GroupWorkers();
     workers.add(worker);
@@ -106,6 +107,19 @@ describe('Dispatcher with limits', () => {
     await bench.ready(500);
     expect(bench.group.ready.size).toBeLessThanOrEqual(64);
     expect(bench.group.ready.hasMore).toBe(true);
+  });
+});
+
+describe('Dispatcher', () => {
+  it('sends nothing whose attempt is not stored', async () => {
+    const bench = new Bench({});
+    for (const seq of [1, 2]) bench.group.ready.insert(row(seq));
+    bench.group.readyCount = 2;
+    bench.refused.add(2);
+    bench.dispatcher.dispatch(bench.group);
+    expect(bench.sent).toEqual([]);
+    await settle();
+    expect(bench.sent).toEqual(['i1']);
   });
 });
 
