@@ -68,9 +68,9 @@ export class Tracker {
   }
 
   /** Starts its process; resolves when it serves. */
-  async start(): Promise<void> {
+  async start(withinMs = 30_000): Promise<void> {
     this.#process = new ServiceProcess(this.#args, this.#env);
-    await this.#process.address(30_000);
+    await this.#process.address(withinMs);
   }
 
   /** SIGKILL; resolves when the process is gone. */
@@ -223,7 +223,7 @@ export class Cluster {
   }
 
   /** Starts a worker; resolves when it has begun to work. The same name is the same node with the same FailStore. */
-  async startWorker(name: string, { workThreads = 4, env = {} }: { workThreads?: number; env?: Record<string, string> } = {}): Promise<ServiceProcess> {
+  async startWorker(name: string, { workThreads = 4, env = {}, withinMs = 15_000 }: { workThreads?: number; env?: Record<string, string>; withinMs?: number } = {}): Promise<ServiceProcess> {
     const runners = join(packageRoot, 'dist/test/cluster/witness-runners.js');
     const process = new ServiceProcess([
       ...['task-tracker', '--group', group, '--runners', runners, '--node-id', name, '--data-dir', join(this.folder, 'workers')],
@@ -231,7 +231,7 @@ export class Cluster {
     ], env);
     this.workers.push(process);
     record(this.history, 'workers', { kind: 'worker', pid: process.pid, workThreads });
-    await process.says('works as');
+    await process.says('works as', withinMs);
     return process;
   }
 

@@ -1,0 +1,169 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { afterEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../shared/time/clock.js';
+import { eventually } from '../kit/eventually.js';
+import type { ServiceProcess } from '../kit/service-process.js';
+import { Cluster, type ClusterOptions, type Tracker } from './cluster.js';
+import { conclude } from './conclude.js';
+import { Load } from './load.js';
+
+/** A third of it all comes before the first look: by then heaps and caches have the size that they keep. */
+const jobs = 10_000;
+const perSecond = 700;
+const atOnce = 500;
+const workerRestarts = 7;
+const ownerChanges = 4;
+const workThreads = 16;
+/** Connections to a process differ by one for each peer: whom a watcher of the map asks is left to chance. */
+const peers = 7;
+/** What garbage that is not collected yet may take, in MB. */
+const slackMb = 60;
+/** It takes about a minute; a busy machine gets its time. */
+const withinMs = 200_000;
+
+interface Use {
+  rssMb: number;
+  files: number;
+}
+
+function useOf({ pid }: { pid: number }): Use {
+  const kb = Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+  return { rssMb: kb / 1024, files: readdirSync(`/proc/${pid}/fd`).length };
+}
+
+async function leaves(process: ServiceProcess | undefined): Promise<void> {
+  const code = await process?.stop(withinMs);
+  if (code !== 0) throw new Error(`it left with code ${code}: ${process?.output.slice(-1_000)}`);
+}
+
+/** Trackers, workers and a client on one store, where everything but one tracker and one worker comes and goes. */
+class Churn {
+  readonly cluster: Cluster;
+  readonly load: Load;
+  readonly #workers = new Map<string, ServiceProcess>();
+
+  constructor(cluster: Cluster) {
+    this.cluster = cluster;
+    this.load = new Load(cluster, { submitTimeout: withinMs / 2 });
+  }
+
+  get survivor(): Tracker {
+    return this.cluster.tracker('c');
+  }
+
+  get survivingWorker(): ServiceProcess {
+    return this.#workers.get('w0') as ServiceProcess;
+  }
+
+  async begin(): Promise<void> {
+    for (const name of ['w0', 'w1', 'w2', 'w3']) this.#workers.set(name, await this.cluster.startWorker(name, { workThreads, withinMs }));
+    this.load.receive();
+  }
+
+  /** So many jobs while workers and owners come and go; then nothing is under way. */
+  async phase(thirds: number): Promise<void> {
+    let changing = true;
+    const changes = Promise.all([this.restartWorkers(thirds * workerRestarts), this.changeOwners(thirds * ownerChanges)]).finally(() => (changing = false));
+    await Promise.all([changes, this.submit(thirds * jobs, () => changing)]);
+    await this.idle();
+  }
+
+  /** Submits so many jobs, and more while `goOn`; as fast as they are taken, but no faster than the pace. */
+  async submit(count: number, goOn: () => boolean): Promise<void> {
+    const begun = systemClock.monotonic();
+    let sent = 0;
+    const one = async (): Promise<void> => {
+      while (sent < count || goOn()) {
+        await systemClock.sleep((sent++ * 1_000) / perSecond - (systemClock.monotonic() - begun));
+        await this.load.submit();
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, one));
+  }
+
+  /** Restarts workers one after the other, killed and asked to leave in turns. */
+  async restartWorkers(times: number): Promise<void> {
+    for (let i = 0; i < times; i++) {
+      const name = `w${1 + (i % 3)}`;
+      const worker = this.#workers.get(name);
+      if (i % 2 === 0) {
+        worker?.kill();
+        await worker?.exited();
+      } else await leaves(worker);
+      this.#workers.set(name, await this.cluster.startWorker(name, { workThreads, withinMs }));
+    }
+  }
+
+  /** Changes the owner again and again: killed, asked to leave, or, when it is the one that survives, drained. */
+  async changeOwners(times: number): Promise<void> {
+    for (let i = 0; i < times; i++) {
+      const owner = await this.cluster.owner();
+      if (owner === this.survivor) await this.#drained([owner.name], () => this.#ownedByOthersThan(owner));
+      else {
+        if (i % 2 === 0) await owner.kill();
+        else await leaves(owner.process);
+        await this.#ownedByOthersThan(owner);
+        await owner.start(withinMs);
+        await this.cluster.allKnown();
+      }
+    }
+  }
+
+  /** Nothing is under way, and the tracker that survives owns everything: so that two moments can be compared. */
+  async idle(): Promise<void> {
+    await this.#drained(['a', 'b'], () => eventually(async () => (await this.cluster.owner()) === this.survivor, { withinMs, everyMs: 50, what: 'c owns' }));
+    await this.cluster.allKnown();
+    await this.cluster.workersConnected(4);
+    const empty = async (): Promise<boolean> => (await this.survivor.admin.queues()).every(({ waiting, ready, executing, feedback }) => waiting + ready + executing + feedback === 0);
+    await eventually(empty, { withinMs, everyMs: 100, what: 'the queues are empty' });
+  }
+
+  async watches(): Promise<number> {
+    return Number(/Total watches:(\d+)/.exec((await this.cluster.zookeeper?.tell('wchs')) ?? '')?.[1]);
+  }
+
+  async #drained(names: readonly string[], until: () => Promise<unknown>): Promise<void> {
+    const { admin } = this.survivor;
+    // The registry may have no answer while this machine is busy.
+    for (const name of names) await eventually(async () => (await admin.drain(name), true), { withinMs, everyMs: 200 });
+    await until();
+    for (const name of names) await eventually(async () => (await admin.undrain(name), true), { withinMs, everyMs: 200 });
+  }
+
+  #ownedByOthersThan(owner: Tracker): Promise<unknown> {
+    return eventually(async () => (await this.cluster.owner()) !== owner, { withinMs, everyMs: 50, what: `another than ${owner.name} owns` });
+  }
+}
+
+describe.each<[string, ClusterOptions]>([['SQLite', {}]])('workers and owners come and go, on %s', (_, options) => {
+  let churn: Churn;
+
+  afterEach(async () => {
+    await churn.load.close();
+    await churn.cluster.stop();
+  });
+
+  it('of 30,000 jobs none is lost, and what survives holds no more than before', async () => {
+    churn = new Churn(await Cluster.start({ trackers: 3, graceMs: 5_000, ...options }));
+    const { cluster, load, survivor } = churn;
+    await churn.begin();
+    await churn.phase(1);
+    const before = { tracker: useOf(survivor.process), worker: useOf(churn.survivingWorker), watches: await churn.watches() };
+
+    const begun = systemClock.monotonic();
+    await churn.phase(2);
+    const tookMs = systemClock.monotonic() - begun;
+
+    expect(load.failures.slice(0, 3)).toEqual([]);
+    expect(load.acked.length).toBeGreaterThanOrEqual(3 * jobs);
+    const fits = (now: Use, then: Use): boolean => now.rssMb < then.rssMb + slackMb && now.files <= then.files + peers;
+    const now = (): { tracker: Use; worker: Use } => ({ tracker: useOf(survivor.process), worker: useOf(churn.survivingWorker) });
+    await eventually(() => fits(now().tracker, before.tracker) && fits(now().worker, before.worker), { withinMs: 15_000, everyMs: 250, what: 'memory and files' }).catch(() => undefined);
+    process.stdout.write(`churn: ${load.acked.length} jobs in ${Math.round(tookMs)} ms; before ${JSON.stringify(before)}, after ${JSON.stringify(now())}\n`);
+    expect(fits(now().tracker, before.tracker)).toBe(true);
+    expect(fits(now().worker, before.worker)).toBe(true);
+    await eventually(async () => (await churn.watches()) === before.watches, { what: `${before.watches} watches, as before` });
+    for (const { admin } of cluster.liveTrackers) expect((await admin.cluster()).repairs).toEqual([]);
+    expect(await conclude(cluster, load, { wanted: ({ attempt }) => attempt > 1 })).toEqual([]);
+  }, 2 * withinMs);
+});
