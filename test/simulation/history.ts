@@ -1,5 +1,6 @@
 import { checkHistory, type Violation } from '../checker/check-history.js';
 import type { Event } from '../checker/history.js';
+import type { AttemptOutcome } from '../../services/job-tracker/queue/instance-state.js';
 import type { CommitBatch, Outcome } from '../../services/job-tracker/queue/queue-store.js';
 import type { Tables } from './store/rows.js';
 
@@ -18,6 +19,8 @@ export class History {
   readonly #cancelAckedAt = new Map<string, number>();
   /** By instance and attempt: when its task was sent last. */
   readonly #sentAt = new Map<string, number>();
+  /** By instance and attempt: how its run ended. */
+  readonly #outcomes = new Map<string, string>();
   /** By partition: the highest epoch of a commit, and who made it. */
   readonly #commits = new Map<number, { epoch: number; by: string }>();
   readonly #acked = new Set<string>();
@@ -64,6 +67,12 @@ export class History {
     if ((this.#sentAt.get(`${id}/${attempt}`) ?? 0) > ackedAt) this.violate(10, `attempt ${attempt} of ${id} was sent after its cancel was acked, and ran`);
   }
 
+  /** A run has ended so. */
+  ended(id: string, attempt: number, outcome: string, worker: number): void {
+    this.record({ kind: 'end', id, attempt, pid: worker });
+    this.#outcomes.set(`${id}/${attempt}`, outcome);
+  }
+
   /** A commit has taken effect: 3 and 4, owners follow one another; 10, nothing starts after a cancel was acked. */
   committed(by: string, { epochs, transitions }: CommitBatch, outcomes: readonly Outcome[], tables: Tables, now: number): void {
     for (const { partition, epoch } of epochs) {
@@ -91,6 +100,7 @@ export class History {
     for (const row of tables.rows.values()) {
       if (row.state === 'IGNORED') continue;
       const running = row.state === 'EXECUTING' || row.state === 'CANCELLING' ? [{ attempt: row.attempts, fence: row.fence, outcome: '' }] : [];
+      for (const { attempt, outcome } of row.records) this.#checkOutcome(row.id, attempt, outcome);
       const attempts = row.records.map(({ attempt, fence, outcome = '' }) => ({ attempt, fence, outcome }));
       this.record({ kind: 'stored', id: row.id, state: row.state === 'BLOCKED' ? 'WAITING' : row.state, attempts: [...attempts, ...running] });
     }
@@ -98,5 +108,12 @@ export class History {
       const needsEnd = violation.promise === 14 || violation.message.includes(' is still ');
       if (finished || !needsEnd) this.violate(violation.promise, violation.message);
     }
+  }
+
+  /** 7: what a run has said is the end of its own attempt, of no other. */
+  #checkOutcome(id: string, attempt: number, outcome: AttemptOutcome | undefined): void {
+    if (outcome !== 'SUCCESS' && outcome !== 'FAILED' && outcome !== 'LATER') return;
+    const said = this.#outcomes.get(`${id}/${attempt}`) ?? 'nothing';
+    if (said !== outcome) this.violate(7, `attempt ${attempt} of ${id} is stored as ${outcome}, its run said ${said}`);
   }
 }

@@ -74,7 +74,7 @@ export class SimRunner {
     this.#runs.delete(handle);
     const { facts, plan, startedAt } = run;
     const endedAt = this.#clock.now();
-    this.#world.history.record({ kind: 'end', id: facts.instanceId, attempt: facts.attempt, pid: this.#number });
+    this.#world.history.ended(facts.instanceId, facts.attempt, outcome, this.#number);
     const ended = new EndedBatchWriter();
     ended.add({ handle, startedAt, endedAt, outcome: `ATTEMPT_OUTCOME_${outcome}`, message: outcome, truncated: false, retryAt: outcome === 'LATER' && plan.retryInMs > 1_000 ? endedAt + plan.retryInMs : 0 });
     const line = { handle, at: endedAt, level: 'LOG_LEVEL_INFO' as const, text: 'done', truncated: false };
