@@ -1,7 +1,7 @@
 import { checkHistory, type Violation } from '../checker/check-history.js';
 import type { Event } from '../checker/history.js';
 import type { AttemptOutcome } from '../../services/job-tracker/queue/instance-state.js';
-import type { CommitBatch, Outcome } from '../../services/job-tracker/queue/queue-store.js';
+import type { CommitBatch, Finish, Outcome } from '../../services/job-tracker/queue/queue-store.js';
 import type { Tables } from './store/rows.js';
 
 /** Most violations of one run that are kept. */
@@ -26,6 +26,21 @@ export class History {
   readonly #acked = new Set<string>();
   /** When the last start of each group was committed. */
   readonly startedAt = new Map<string, number>();
+
+  readonly #graceMs: number;
+  /** Whether the process start of a worker lives. */
+  readonly #isAlive: (incarnation: string) => boolean;
+  /** When each partition was taken last. */
+  readonly #takenAt = new Map<number, number>();
+
+  constructor(graceMs: number, isAlive: (incarnation: string) => boolean) {
+    this.#graceMs = graceMs;
+    this.#isAlive = isAlive;
+  }
+
+  taken(partition: number, now: number): void {
+    this.#takenAt.set(partition, now);
+  }
 
   violate(promise: number, message: string): void {
     if (this.violations.length >= most) return;
@@ -84,6 +99,7 @@ export class History {
     for (const [i, outcome] of outcomes.entries()) {
       const t = transitions[i];
       if (outcome.kind === 'admit' && t?.kind === 'admit' && 'placement' in outcome && outcome.placement === 'started') this.startedAt.set(t.nodeGroup, now);
+      if (outcome.kind === 'finish' && t?.kind === 'finish' && outcome.applied && t.end.outcome === 'LOST') this.#checkLoss(t, tables, now);
       if (outcome.kind !== 'start' || t?.kind !== 'start' || !outcome.started) continue;
       const row = tables.rows.get(t.seq);
       if (row === undefined) continue;
@@ -108,6 +124,14 @@ export class History {
       const needsEnd = violation.promise === 14 || violation.message.includes(' is still ');
       if (finished || !needsEnd) this.violate(violation.promise, violation.message);
     }
+  }
+
+  /** 5: a new owner calls nothing lost that a living worker may have, before the worker had the time to say so. */
+  #checkLoss({ partition, seq, attempt }: Finish, tables: Tables, now: number): void {
+    const { id, records } = tables.rows.get(seq) ?? { id: '', records: [] };
+    const incarnation = records.at(-1)?.incarnation ?? '';
+    const waitedMs = now - (this.#takenAt.get(partition) ?? 0);
+    if (this.#isAlive(incarnation) && waitedMs < this.#graceMs * 0.99) this.violate(5, `attempt ${attempt} of ${id} was called lost ${Math.round(waitedMs)} ms after the take-over, its worker lives`);
   }
 
   /** 7: what a run has said is the end of its own attempt, of no other. */

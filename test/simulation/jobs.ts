@@ -46,10 +46,10 @@ export function makeJob(random: Random, id: string, nodeGroup: string, submitNod
     ...(random.chance(0.2) ? { max_lost: random.int(1, 2) } : {}),
   });
   const plans = Array.from({ length: random.int(0, 4) }, () => ({
-    durationMs: random.chance(0.06) ? random.between(2_000, 20_000) : random.between(0, 800),
+    durationMs: random.chance(0.12) ? random.between(2_000, 20_000) : random.between(0, 800),
     outcome: random.pick(['SUCCESS', 'SUCCESS', 'SUCCESS', 'FAILED', 'LATER', 'EXCEPTION'] as const),
     retryInMs: random.int(0, 3_000),
-    stubborn: random.chance(0.2),
+    stubborn: random.chance(0.35),
   }));
   return { id, taskId, nodeGroup, bytes, atMostOnce, needFeedback, plans };
 }

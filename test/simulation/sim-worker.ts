@@ -51,6 +51,7 @@ export class SimWorker {
     const number = world.nextNumber();
     this.#incarnation = world.newId();
     this.process = new Process(`${place.nodeId}#${number}`, place.nodeId);
+    world.incarnations.set(this.#incarnation, this.process);
     this.#clock = new NodeClock(scheduler, this.process, place.wall);
     this.#router = new SimRouter(world.hub, scheduler, this.process, world.addresses);
     this.#toMainQueue = new Queue(scheduler);

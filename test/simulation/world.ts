@@ -39,7 +39,9 @@ export class World {
   readonly network: Network;
   readonly hub = new LocalRegistryHub();
   readonly db: MemoryDatabase;
-  readonly history = new History();
+  readonly history: History;
+  /** Process starts of workers, by incarnation. */
+  readonly incarnations = new Map<string, Process>();
   readonly newId: () => string;
   /** All that were ever submitted. */
   readonly jobs = new Map<string, SimJob>();
@@ -55,6 +57,7 @@ export class World {
     this.settings = settings;
     this.#write = write;
     this.random = new Random(settings.seed + 1_000_003);
+    this.history = new History(settings.graceMs, (incarnation) => this.incarnations.get(incarnation)?.alive ?? false);
     this.scheduler = new Scheduler(this.random.fork());
     this.scheduler.onEvent = write;
     this.scheduler.onThrown = (error, what) => this.history.violate(0, `${what} threw ${error instanceof Error ? error.stack : String(error)}`);
@@ -63,6 +66,7 @@ export class World {
     this.newId = () => id(1_800_000_000_000);
     this.db = new MemoryDatabase('sim', settings.partitions, '00000000-0000-4000-8000-000000000000');
     this.db.onCommit = (batch, outcomes) => this.history.committed(this.#committer, batch, outcomes, this.db.tables, this.scheduler.now);
+    this.db.onTake = (partition) => this.history.taken(partition, this.scheduler.now);
     this.groups = Array.from({ length: settings.groups }, (_, i) => `group-${i + 1}`);
     this.trackers = Array.from({ length: trackerCount }, (_, i) => ({ nodeId: `tracker-${i + 1}`, address: `10.0.0.${i + 1}:7401`, wall: this.#wall(), running: undefined }));
     this.workers = this.groups.flatMap((nodeGroup, g) => Array.from({ length: settings.workersPerGroup }, (_, i) => ({ place: this.#place(nodeGroup, g, i), running: undefined })));

@@ -18,6 +18,8 @@ export class MemoryDatabase {
   readonly cluster: string;
   readonly storeId: string;
   onCommit: CommitListener = () => undefined;
+  /** Told of each partition that is taken. */
+  onTake: (partition: number) => void = () => undefined;
 
   constructor(cluster: string, partitions: number, storeId: string) {
     this.cluster = cluster;
@@ -47,6 +49,7 @@ export class MemoryDatabase {
     return partitions.map((partition) => {
       const owner = this.tables.owners[partition] as StoredOwner;
       Object.assign(owner, { nodeId, incarnation });
+      this.onTake(partition);
       return { partition, epoch: ++owner.epoch };
     });
   }
