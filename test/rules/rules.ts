@@ -34,6 +34,7 @@ const wordOwners: { pattern: RegExp; what: string; owners: string[] }[] = [
   { pattern: /\bDate\.now\b/, what: 'Date.now', owners: ['shared/time/', 'shared/ids.ts'] },
   { pattern: /\bnew Date\(\s*\)/, what: 'new Date()', owners: ['shared/time/'] },
   { pattern: /\b(setTimeout|setInterval|clearTimeout|clearInterval)\b/, what: 'a timer', owners: ['shared/time/', zooKeeperLink] },
+  { pattern: /\bsetImmediate\b/, what: 'setImmediate', owners: ['shared/time/', 'services/job-tracker/queue/stores/', 'shared/registry/registries/local.ts'] },
   { pattern: /\bperformance\b/, what: 'performance', owners: ['shared/time/'] },
   { pattern: /\bprocess\.(env\b|hrtime)/, what: 'process.env', owners: ['shared/config/'] },
 ];
