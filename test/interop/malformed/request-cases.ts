@@ -19,6 +19,9 @@ export interface RequestRpc {
   cases: RequestCase[];
 }
 
+/** A worker that is connected meanwhile. */
+export const worker = 'worker-to-drain';
+
 const job = { task_id: 'valid', node_group: 'hostile' };
 const unknownId = newId();
 const future = 'ffffffff-ffff-7000-8000-000000000000';
@@ -141,6 +144,26 @@ export const requestRpcs: Record<string, RequestRpc> = {
     ],
   },
   'AdminService/ListQueues': { type: 'ListQueuesRequest', valid: () => ({}), cases: [taken('nothing', {}), taken('an unknown group', { node_group: '../x' })] },
+  'AdminService/DrainNode': {
+    type: 'DrainNodeRequest',
+    valid: () => ({ node_id: worker }),
+    cases: [
+      refused('nothing', {}, /node_id is ""/),
+      refused('a node_id of 129 characters', { node_id: 'n'.repeat(129) }, /node_id is "n+…"/),
+      refused('a node_id with NUL', { node_id: 'a\0b' }, /node_id is/),
+      { name: 'an unknown node', request: { node_id: 'nobody' }, code: status.NOT_FOUND, reason: 'NOT_FOUND', says: /"nobody"; known are .*worker/ },
+      taken('a worker', { node_id: worker }),
+    ],
+  },
+  'AdminService/UndrainNode': {
+    type: 'UndrainNodeRequest',
+    valid: () => ({ node_id: worker }),
+    cases: [
+      refused('nothing', {}, /node_id is ""/),
+      { name: 'an unknown node', request: { node_id: 'nobody' }, code: status.NOT_FOUND, reason: 'NOT_FOUND', says: /"nobody" is not drained/ },
+      taken('a worker', { node_id: worker }),
+    ],
+  },
   'AdminService/SetGroupLimits': {
     type: 'SetGroupLimitsRequest',
     valid: () => ({ node_group: 'limited', limits: { max_running: 5 } }),

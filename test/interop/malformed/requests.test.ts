@@ -9,7 +9,7 @@ import { Caller, rpcs, type Told } from '../caller.js';
 import { startTrackerAndGateway, type TrackerAndGateway } from '../tracker-and-gateway.js';
 import { expectTakesJobs, expectUnhurt } from './health.js';
 import { damagedMessages, encodeLoose, hostileMessages, unreadable } from './hostile-values.js';
-import { requestRpcs, type RequestRpc } from './request-cases.js';
+import { requestRpcs, type RequestRpc, worker } from './request-cases.js';
 import { WorkStream } from './work-stream.js';
 
 /** Who serves what. */
@@ -28,6 +28,7 @@ beforeAll(async () => {
   callers.gateway = new Caller(services.gatewayAddress);
   const { result } = await callers.tracker.call<SubmitJobResponse__Output>('JobService/SubmitJob', { job: { task_id: 'known', node_group: 'hostile' } });
   known = result?.instance_id ?? '';
+  await new WorkStream(callers.tracker, { nodeId: worker, group: 'drainable' }).join();
 });
 
 afterAll(async () => {
