@@ -48,14 +48,20 @@ describe('several trackers share the partitions on PostgreSQL', () => {
     await eventually(() => cluster.witness.ends().length >= before + runs, { withinMs: 20_000, everyMs: 50, what: `${runs} more runs` });
   }
 
-  /** Nothing was refused, lost or done twice, and no pause was long. */
-  async function concludeWell(from: Moment, earlier: readonly string[] = []): Promise<void> {
+  /**
+   * Nothing was refused, lost or done twice, and no pause was long. A worker that leaves sends back what it has not begun,
+   * which is then another attempt: what ended before that has one.
+   */
+  async function concludeWell(from: Moment, { earlier = [], workersLeaveAt = Infinity }: { earlier?: readonly string[]; workersLeaveAt?: number } = {}): Promise<void> {
     const pauses = [...pausesOf(cluster, earlier, from.wallMs).values()];
     const gaps = [...longestGaps(cluster, from.hostMs).values()];
     process.stdout.write(`${pauses.length} partitions moved, longest pause ${Math.max(0, ...pauses)} ms; longest time without a run of one group ${Math.max(...gaps)} ms\n`);
     expect(await conclude(cluster, load)).toEqual([]);
     expect(load.failures).toEqual([]);
-    expect((await (await cluster.owner()).admin.instances()).filter(({ attempt }) => attempt !== 1)).toEqual([]);
+    const instances = await (await cluster.owner()).admin.instances();
+    expect(instances.filter(({ attempt, ended_at: endedAt }) => attempt !== 1 && endedAt < workersLeaveAt).map(({ instance_id: id }) => id)).toEqual([]);
+    const begun = cluster.witness.starts().map(({ id }) => id);
+    expect(begun.length).toBe(new Set(begun).size);
     expect(load.results.size).toBe(load.acked.length);
     expect(Math.max(0, ...pauses)).toBeLessThan(pauseLimitMs);
   }
@@ -86,12 +92,13 @@ describe('several trackers share the partitions on PostgreSQL', () => {
       await cluster.evenly();
       await worksOn(60);
     }
+    const workersLeaveAt = systemClock.now();
     for (const host of [...cluster.hosts]) {
       await host.stop();
       await host.start();
       await worksOn(60);
     }
-    await concludeWell(from, logs);
+    await concludeWell(from, { earlier: logs, workersLeaveAt });
   });
 
   it('until one is killed: its partitions alone move, the others do not pause', async () => {
