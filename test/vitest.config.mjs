@@ -14,7 +14,7 @@ export default defineConfig({
       suite('simulation', ['test/simulation/**/*.test.js'], { testTimeout: 240_000 }),
       suite('cluster', ['test/cluster/**/*.test.js'], { testTimeout: 120_000, hookTimeout: 120_000, fileParallelism: false }),
       // Two minutes of faults: alone, since its bounds are times.
-      suite('chaos', ['test/chaos/*.test.js'], { testTimeout: 240_000, sequence: { groupOrder: 1 } }),
+      suite('chaos', ['test/chaos/*.test.js'], { testTimeout: 600_000, sequence: { groupOrder: 1 } }),
       suite('interop', ['test/interop/**/*.test.js', 'test/deploy/**/*.test.js'], { testTimeout: 120_000, hookTimeout: 120_000 }),
       suite('bench', ['test/bench/**/*.test.js'], { testTimeout: 180_000 }),
     ],

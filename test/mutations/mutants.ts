@@ -107,8 +107,8 @@ export const mutants: readonly Mutant[] = [
   {
     guard: 'a worker gets nothing before its whole inventory is there',
     file: `${tracker}/dispatch/worker.js`,
-    from: 'confirmed = false;',
-    to: 'confirmed = true;',
+    from: 'return this.confirmed && this.session !== undefined',
+    to: 'return this.session !== undefined',
     proof: unit('services/job-tracker/dispatch/worker-directory.test.js', 'gives it no tasks before its inventory'),
   },
   {
