@@ -9,5 +9,5 @@ it('no promise is broken in two minutes of faults', async () => {
   let output = '';
   for (const stream of [chaos.stdout, chaos.stderr]) stream.on('data', (text: Buffer) => (output += text.toString()));
   const [code] = (await once(chaos, 'close')) as [number | null];
-  expect(code, output).toBe(0);
+  expect({ code, output }).toMatchObject({ code: 0 });
 });
