@@ -30,8 +30,6 @@ import { TrackerCore } from './tracker-core.js';
 /** What surrounds a service. */
 export interface JobTrackerSurroundings {
   log: Logger;
-  /** Default: ZooKeeper when it is configured, otherwise one of its own. */
-  registry?: Registry;
   clock?: Clock;
 }
 
@@ -50,16 +48,16 @@ const callsWithinMs = 500;
 const registryWithinMs = 15_000;
 
 /** Starts a JobTracker. Rejects with CONFIG_INVALID, or with the STORE_ reason, when it cannot. */
-export async function startJobTracker(config: JobTrackerConfig, { log, registry: given, clock = systemClock }: JobTrackerSurroundings): Promise<RunningJobTracker> {
-  const alone = given === undefined && config.zookeeper === undefined;
+export async function startJobTracker(config: JobTrackerConfig, { log, clock = systemClock }: JobTrackerSurroundings): Promise<RunningJobTracker> {
+  const alone = config.zookeeper === undefined;
   if (config.store === 'sqlite') makeFolder(config.dataDir);
   const lock = alone && config.store === 'sqlite' ? lockAlone(config.dataDir) : undefined;
-  const registry = given ?? createRegistry(config, log, clock);
+  const registry = createRegistry(config, log, clock);
   const store = createStore(config, clock);
   const server = createServer();
   const incarnation = newId();
   const closed = new FirstTime();
-  const core = new TrackerCore({ config: { ...config, partitions: partitionsOf(config) }, store, registry, spread: config.store === 'postgres', incarnation, clock, newId, log, onFailed: (error) => closed.never(error) });
+  const core = new TrackerCore({ config: { ...config, partitions: partitionsOf(config) }, store, registry, spread: config.store === 'postgres', alone, incarnation, clock, newId, log, onFailed: (error) => closed.never(error) });
   const close = async (): Promise<void> => {
     await registry.close();
     await store.close();

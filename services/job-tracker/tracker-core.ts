@@ -4,6 +4,7 @@ import type { GetClusterResponse } from '../../shared/grpc/generated/lts/v1/GetC
 import type { Logger } from '../../shared/log/logger.js';
 import { isGood, type Member, type Registry } from '../../shared/registry/registry.js';
 import type { Clock, Timer } from '../../shared/time/clock.js';
+import { every } from '../../shared/time/every.js';
 import { withDeadline } from '../../shared/time/deadline.js';
 import { Admission } from './admit/admission.js';
 import { Cancellation } from './admit/cancellation.js';
@@ -45,6 +46,8 @@ export interface TrackerParts {
   registry: Registry;
   /** Whether several trackers share the partitions: not on a store with one writer. */
   spread: boolean;
+  /** Nothing tells of other trackers, so there must be none. */
+  alone: boolean;
   incarnation: string;
   clock: Clock;
   /** Makes a UUIDv7 of this time. */
@@ -112,6 +115,7 @@ export class TrackerCore {
       identity: { incarnation, pid: process.pid },
       ownerOf: (partition) => this.#otherOwnerOf(partition),
       isLive: (each) => this.#lead?.isLive(each) ?? false,
+      hearsRegistry: () => isGood(parts.registry.state),
       flushed: () => this.#pipeline.barrier(),
       events: this.#ownershipEvents(),
       displaceAfterMs: config.sessionTimeout,
@@ -181,10 +185,11 @@ export class TrackerCore {
       (error: unknown) => this.#parts.onFailed(toLtsError(error)),
     );
     const heartbeat = new Heartbeat(this.directory, config.pingInterval, clock);
-    this.#every(config.pingInterval, () => heartbeat.beat());
-    this.#every(tickMs, () => this.#tick());
-    this.#every(Math.min(config.pingInterval, GroupMasters.leaseMs(config.grace) / 4), () => this.#renewMasters());
-    this.#every(retentionRoundMs, () => {
+    const often = (periodMs: number, action: () => void): unknown => this.#timers.push(every(clock, periodMs, action));
+    often(config.pingInterval, () => heartbeat.beat());
+    often(tickMs, () => this.#tick());
+    often(Math.min(config.pingInterval, GroupMasters.leaseMs(config.grace) / 4), () => this.#renewMasters());
+    often(retentionRoundMs, () => {
       if (this.groups.isOpen(choresPartition)) void this.#retention.round();
     });
   }
@@ -289,9 +294,17 @@ export class TrackerCore {
         this.#told();
       },
       fenced: () => {
-        this.#parts.clock.after(askAgainMs, () => this.ownership.assign(this.#lead?.assigned() ?? []), { unref: true });
+        this.#parts.clock.after(askAgainMs, () => void this.#askAgain(), { unref: true });
       },
     };
+  }
+
+  /** Of two trackers that know nothing of each other the newer one stays: taking the partitions back and forth would be worse. */
+  async #askAgain(): Promise<void> {
+    const { alone, store, incarnation, onFailed } = this.#parts;
+    const taker = alone ? (await store.owners().catch(() => [])).find((holder) => holder.incarnation !== '' && holder.incarnation !== incarnation) : undefined;
+    if (taker === undefined) this.ownership.assign(this.#lead?.assigned() ?? []);
+    else onFailed(new LtsError('STORE_LOCKED', `tracker ${taker.nodeId} has taken the partitions over; without a ZooKeeper only one tracker can work on a store: end one of them, or give both --zookeeper`));
   }
 
   #dispatch(name: string): void {
@@ -333,17 +346,5 @@ export class TrackerCore {
   #told(): void {
     this.#judgeMap();
     for (const listener of this.#servingListeners) listener(this.ownership.serving);
-  }
-
-  #every(periodMs: number, action: () => void): void {
-    const index = this.#timers.length;
-    const arm = (): void => {
-      if (this.#stopped) return;
-      this.#timers[index] = this.#parts.clock.after(periodMs, () => {
-        action();
-        arm();
-      }, { unref: true });
-    };
-    arm();
   }
 }

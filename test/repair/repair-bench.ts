@@ -78,7 +78,7 @@ export class RepairBench {
     const note = (event: string, fields: object = {}): void => void this.lines.push([event, fields as Record<string, unknown>]);
     const log: Logger = { ...silentLogger, warn: note, error: note };
     const config = { cluster: 'c', partitions: 1, grace: 15_000, pingInterval: 1_000, backlogLimit: 100_000, readyInMemory: 10_000, retention: 86_400_000, diskReserve: 0, sessionTimeout: 3_000 };
-    this.core = new TrackerCore({ config, store: this.store, registry: new LocalRegistry(undefined, silentLogger), spread: false, incarnation: newId(), clock: this.clock, newId, log, onFailed: () => undefined });
+    this.core = new TrackerCore({ config, store: this.store, registry: new LocalRegistry(undefined, silentLogger), spread: false, alone: false, incarnation: newId(), clock: this.clock, newId, log, onFailed: () => undefined });
     this.damage = new Database(file, { timeout: 2_000 });
   }
 

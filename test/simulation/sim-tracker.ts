@@ -40,7 +40,8 @@ export class SimTracker {
         cluster: 'sim', partitions: world.db.partitions, grace: settings.graceMs, pingInterval: 2_000, backlogLimit: settings.backlogLimit, readyInMemory: 64,
         retention: 7 * 86_400_000, diskReserve: 0, sessionTimeout: sessionMs,
       },
-      store, registry: this.registry, spread: world.db.partitions > 1, incarnation, clock, newId, log, onFailed: (error) => world.history.violate(0, `${this.process.name} failed: ${error.message}`),
+      store, registry: this.registry, alone: false,
+      spread: world.db.partitions > 1, incarnation, clock, newId, log, onFailed: (error) => world.history.violate(0, `${this.process.name} failed: ${error.message}`),
     });
     world.network.listen(address, { process: this.process, methods: this.#serve(clock, log) });
     this.core.start({ kind: 'job-tracker', nodeId, incarnation, nodeGroup: '', address, version: 'sim', startedAt: clock.now() });

@@ -49,6 +49,7 @@ class Node {
   readonly dropped: number[][] = [];
   readonly ownership: Ownership;
   flushing: Promise<void> = Promise.resolve();
+  hears = true;
 
   constructor(name: string, epochs: Epochs, live: ReadonlySet<string>, clock: VirtualClock) {
     this.ownership = new Ownership({
@@ -57,6 +58,7 @@ class Node {
       identity: { incarnation: name, pid: 1 },
       ownerOf: () => 'there:1',
       isLive: (incarnation) => live.has(incarnation),
+      hearsRegistry: () => this.hears,
       flushed: () => this.flushing,
       events: { adopted: () => undefined, dropped: (partitions) => this.dropped.push([...partitions]), fenced: () => undefined },
       displaceAfterMs,
@@ -134,6 +136,18 @@ describe('Ownership', () => {
     expect(b.owned).toEqual([1]);
     await clock.advance(200);
     expect(b.owned).toEqual([1, 2]);
+  });
+
+  it('displaces nobody while the registry is away, however long it takes and whoever seems dead', async () => {
+    b.hears = false;
+    b.ownership.assign([0, 1]);
+    await clock.advance(10 * displaceAfterMs);
+    live.delete('a');
+    await clock.advance(10 * displaceAfterMs);
+    expect([b.owned, epochs.holders]).toEqual([[], ['a', 'a', 'a', 'a']]);
+    b.hears = true;
+    await clock.advance(1_000);
+    expect(b.owned).toEqual([0, 1]);
   });
 
   it('releases what is assigned to another before it was loaded', async () => {

@@ -27,6 +27,8 @@ export interface OwnershipParts {
   ownerOf(partition: number): string;
   /** Whether the registry shows this process start of a tracker. */
   isLive(incarnation: string): boolean;
+  /** Whether the registry is heard: without it nobody else is displaced. */
+  hearsRegistry(): boolean;
   /** Resolves when all changes that were begun are in the store. */
   flushed(): Promise<void>;
   events: OwnershipEvents;
@@ -40,6 +42,8 @@ export interface OwnershipParts {
 const hopeless: ReadonlySet<Reason> = new Set(['STORE_FOREIGN', 'STORE_NEWER', 'STORE_DAMAGED', 'STORE_UNSAFE', 'CONFIG_INVALID']);
 /** How often is looked whether a live holder has released what is assigned here. */
 const pollMs = 25;
+/** The same while the registry, which may name another owner by now, is away. */
+const deafPollMs = 1_000;
 const flushWithinMs = 1_000;
 const loadsAtOnce = 4;
 
@@ -228,7 +232,7 @@ export class Ownership {
         if (absent.length > 0) throw noRow(absent);
         this.#trouble = undefined;
         tries = 0;
-        if (free.length < missing.length) await this.#clock.sleep(pollMs);
+        if (free.length < missing.length) await this.#clock.sleep(this.#parts.hearsRegistry() ? pollMs : deafPollMs);
       } catch (error) {
         this.#trouble = toLtsError(error);
         this.#log.warn(this.#trouble.reason === 'STORE_LOCKED' ? 'store.locked' : 'store.failed', { error });
@@ -246,7 +250,9 @@ export class Ownership {
     const free = missing.filter((partition) => {
       const holder = holders.get(partition);
       if (holder === undefined) return false;
-      if (holder === '' || holder === this.#identity.incarnation || !this.#parts.isLive(holder)) return true;
+      if (holder === '' || holder === this.#identity.incarnation) return true;
+      if (!this.#parts.hearsRegistry()) return false;
+      if (!this.#parts.isLive(holder)) return true;
       const since = this.#waitingSince.get(partition) ?? now;
       this.#waitingSince.set(partition, since);
       return now - since >= this.#parts.displaceAfterMs;
