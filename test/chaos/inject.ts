@@ -1,4 +1,6 @@
 import pg from 'pg';
+import { eventually } from '../kit/eventually.js';
+import type { ZooKeeperServer } from '../kit/zookeeper.js';
 import { observerName } from './commit-order.js';
 import type { LinkFault } from './link.js';
 import type { Fault } from './plan.js';
@@ -38,7 +40,7 @@ async function kill(topology: Topology, target: string): Promise<Heal> {
   const server = topology.zookeepers.get(target);
   if (server !== undefined) {
     await server.kill();
-    return () => server.restart();
+    return () => restarted(server);
   }
   const program = topology.program(target);
   await program.kill();
@@ -53,7 +55,12 @@ function pause(topology: Topology, target: string): Heal {
 async function quorumLoss({ zookeepers }: Topology, survivor: string): Promise<Heal> {
   const lost = [...zookeepers].flatMap(([name, server]) => (name === survivor ? [] : [server]));
   await Promise.all(lost.map((server) => server.kill()));
-  return async () => void (await Promise.all(lost.map((server) => server.restart())));
+  return async () => void (await Promise.all(lost.map(restarted)));
+}
+
+/** On a busy machine a server may give up to find its ensemble: it is started until it does. */
+async function restarted(server: ZooKeeperServer): Promise<void> {
+  await eventually(() => server.restart().then(() => true), { withinMs: 180_000, everyMs: 500, what: 'ZooKeeper serves again' });
 }
 
 async function killPostgres({ postgres }: Topology, signal: NodeJS.Signals): Promise<Heal> {

@@ -32,7 +32,7 @@ export function makeReport(input: ReportInput): Report {
     `largest memory in MB: ${peaks}`,
     ...notes.map((note) => `note: ${note}`),
     ...died.map((name) => `ended by itself: ${name}`),
-    ...faults.flatMap(({ n, kind, target, failed }) => (failed === undefined ? [] : [`fault ${n} (${kind} ${target}) could not be made or healed: ${failed}`])),
+    ...faults.flatMap(({ n, kind, target, failed }) => (failed === undefined ? [] : [`fault ${n} (${kind} ${target}) could not be made or healed: ${failed.split('\n')[0]}`])),
     ...violations.slice(0, mostShown),
     ...(violations.length > mostShown ? [`and ${violations.length - mostShown} more`] : []),
     violations.length === 0 ? 'no promise was broken' : `${violations.length} VIOLATIONS; --seed ${options.seed}; faults, logs and history: ${options.folder}`,

@@ -6,8 +6,8 @@ export interface Mutant {
   /** Occurs exactly once in the file. */
   from: string;
   to: string;
-  /** What proves it: a test of one project, or seeds of the simulation. */
-  proof: { project: string; test: string; name: string } | { seeds: number };
+  /** A test of one project. */
+  proof: { project: string; test: string; name: string };
 }
 
 const tracker = 'dist/services/job-tracker';
@@ -116,13 +116,13 @@ export const mutants: readonly Mutant[] = [
     file: `${tracker}/complete/take-results.js`,
     from: "this.#pipeline.add({ kind: 'late',",
     to: "return settle('REFUSAL_REASON_STALE');\n        this.#pipeline.add({ kind: 'late',",
-    proof: { seeds: 60 },
+    proof: unit('services/job-tracker/complete/take-results.test.js', 'is STALE only once a commit'),
   },
   {
     guard: 'what is not loaded is LOADING, not STALE',
     file: `${tracker}/complete/take-results.js`,
     from: "if (!this.#groups.partitions.has(partition))\n            return settle('REFUSAL_REASON_LOADING');",
     to: "if (!this.#groups.partitions.has(partition))\n            return settle('REFUSAL_REASON_STALE');",
-    proof: { seeds: 60 },
+    proof: unit('services/job-tracker/complete/take-results.test.js', 'while the partition is not loaded'),
   },
 ];
