@@ -1,6 +1,6 @@
 import { LtsError, toLtsError } from '../../../shared/errors/lts-error.js';
 import type { Logger } from '../../../shared/log/logger.js';
-import type { DocumentValue, Election, Member, Registration, Registry, RegistryDocument } from '../../../shared/registry/registry.js';
+import { type DocumentValue, type Election, isGood, type Member, type Registration, type Registry, type RegistryDocument, type RegistryState } from '../../../shared/registry/registry.js';
 import type { Clock } from '../../../shared/time/clock.js';
 import { type Assignment, type AssignedTracker, assign, newestPerNode, sameAssignment } from './assign.js';
 import { decodeAssignment, encodeAssignment } from './assignment-codec.js';
@@ -22,6 +22,8 @@ export interface LeadSettings {
 }
 
 const retryMs = 500;
+/** After an outage in which all sessions ended the trackers register anew, one after the other: none is displaced for so long. */
+const gatherMs = 2_000;
 
 /**
  * Who leads and who owns what, by the registry.
@@ -34,7 +36,7 @@ const retryMs = 500;
  *
  * States: standing by → leading → standing by. Nothing here is a fence: an owner that is cut off from the registry goes
  * on until the store tells it that a higher epoch exists. While the registry is away nothing is assigned; an owner is
- * displaced only after its registration is gone.
+ * displaced only after its registration is gone, and after an outage only when it has had the time to come back.
  */
 export class Lead {
   readonly #registry: Registry;
@@ -53,6 +55,9 @@ export class Lead {
   #deciding = false;
   #again = false;
   #left = false;
+  #wasLost = false;
+  /** Monotonic milliseconds. */
+  #gathersUntil = 0;
 
   constructor(registry: Registry, events: LeadEvents, settings: LeadSettings, view: ClusterView, drained: DrainedNodes, clock: Clock, log: Logger) {
     this.#registry = registry;
@@ -83,6 +88,7 @@ export class Lead {
       this.#decide();
     });
     this.#document.watch((value) => this.#follow(value));
+    this.#registry.onState((state) => this.#noteState(state));
   }
 
   /** To be called when the drained nodes have changed. */
@@ -116,6 +122,14 @@ export class Lead {
   async leave(): Promise<void> {
     this.#left = true;
     await Promise.all([this.#registration?.close(), this.#election?.close()]);
+  }
+
+  #noteState(state: RegistryState): void {
+    if (state === 'LOST') this.#wasLost = true;
+    if (!isGood(state) || !this.#wasLost) return;
+    this.#wasLost = false;
+    this.#gathersUntil = this.#clock.monotonic() + gatherMs;
+    this.#clock.after(gatherMs, () => this.#decide(), { unref: true });
   }
 
   #follow(value: DocumentValue | null): void {
@@ -154,6 +168,7 @@ export class Lead {
     const stored = await this.#document.read();
     const previous = stored === null ? undefined : decodeAssignment(stored.data);
     if (previous !== undefined && previous.leader.sequence > sequence && previous.leader.nodeId !== this.#settings.member.nodeId && this.#isAlive(previous.leader.nodeId)) return;
+    if (this.#clock.monotonic() < this.#gathersUntil && previous?.trackers.some(({ incarnation }) => !this.isLive(incarnation))) return;
     const { partitions, member, spread } = this.#settings;
     const next = assign({ leader: { nodeId: member.nodeId, sequence }, members: this.#members, previous, partitions, spread, reluctance: (tracker) => this.#reluctance(tracker) });
     if (sameAssignment(previous, next)) return;

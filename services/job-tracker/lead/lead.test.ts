@@ -1,0 +1,65 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { silentLogger } from '../../../shared/log/logger.js';
+import { LocalRegistryHub } from '../../../shared/registry/registries/local-hub.js';
+import { LocalRegistry } from '../../../shared/registry/registries/local.js';
+import type { Member } from '../../../shared/registry/registry.js';
+import { VirtualClock } from '../../../test/kit/virtual-clock.js';
+import { ClusterView } from './cluster-view.js';
+import { DrainedNodes } from './drained-nodes.js';
+import { Lead } from './lead.js';
+
+const partitions = 4;
+
+/** A tracker as far as the lead goes. */
+class Standing {
+  readonly registry: LocalRegistry;
+  readonly lead: Lead;
+  assigned: readonly number[] = [];
+
+  constructor(nodeId: string, hub: LocalRegistryHub, clock: VirtualClock) {
+    this.registry = new LocalRegistry(hub, silentLogger);
+    const member: Member = { kind: 'job-tracker', nodeId, incarnation: `${nodeId}-1`, nodeGroup: '', address: '127.0.0.1:1', version: '1', startedAt: 0 };
+    const drained = new DrainedNodes(this.registry, clock, silentLogger);
+    this.lead = new Lead(this.registry, { assigned: (mine) => (this.assigned = mine) }, { member, partitions, spread: true }, new ClusterView(), drained, clock, silentLogger);
+    drained.follow(() => this.lead.reassign());
+    this.lead.start();
+  }
+}
+
+describe('Lead', () => {
+  let clock: VirtualClock;
+  let a: Standing;
+  let b: Standing;
+  const counts = (): number[] => [a.assigned.length, b.assigned.length];
+
+  beforeEach(async () => {
+    clock = new VirtualClock();
+    const hub = new LocalRegistryHub();
+    a = new Standing('a', hub, clock);
+    b = new Standing('b', hub, clock);
+    await clock.advance(100);
+    expect(counts()).toEqual([2, 2]);
+  });
+
+  afterEach(async () => {
+    await a.registry.close();
+    await b.registry.close();
+  });
+
+  it('gives the partitions of one whose registration is gone to the others', async () => {
+    await b.registry.close();
+    await clock.advance(100);
+    expect(a.assigned).toEqual([0, 1, 2, 3]);
+  });
+
+  it('waits after an outage for those who have not registered anew yet, but not for ever', async () => {
+    const [before] = [a.assigned];
+    b.registry.suspend();
+    a.registry.expire();
+    b.registry.expire();
+    await clock.advance(1_900);
+    expect(a.assigned).toEqual(before);
+    await clock.advance(200);
+    expect(a.assigned).toEqual([0, 1, 2, 3]);
+  });
+});
