@@ -18,7 +18,7 @@ export class MemoryDatabase {
   readonly cluster: string;
   readonly storeId: string;
   onCommit: CommitListener = () => undefined;
-  /** Told of each partition that is taken. */
+  /** Told of each partition that another takes. */
   onTake: (partition: number) => void = () => undefined;
 
   constructor(cluster: string, partitions: number, storeId: string) {
@@ -48,8 +48,9 @@ export class MemoryDatabase {
     if (unknown !== undefined) throw new LtsError('CONFIG_INVALID', `the store has no partition ${unknown}`);
     return partitions.map((partition) => {
       const owner = this.tables.owners[partition] as StoredOwner;
+      // Who takes its own partition again knows since when its workers are silent.
+      if (owner.incarnation !== incarnation) this.onTake(partition);
       Object.assign(owner, { nodeId, incarnation });
-      this.onTake(partition);
       return { partition, epoch: ++owner.epoch };
     });
   }

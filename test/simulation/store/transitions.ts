@@ -120,6 +120,8 @@ function reassign(tables: Tables, t: Reassign): ReassignOutcome {
 function finish(tables: Tables, t: Finish): FinishOutcome {
   const row = tables.of(t.partition, t.seq);
   if (row === undefined || !runs(row) || row.attempts !== t.attempt) return { kind: 'finish', applied: false };
+  // What is being cancelled does not run again: its owner decides anew.
+  if ('dueAt' in t.next && row.state === 'CANCELLING') return { kind: 'finish', applied: false };
   const { outcome, message, truncated, startedAt } = t.end;
   row.records.push({ ...attemptOf(row), startedAt, endedAt: t.at, outcome, message, truncated });
   row.message = message;
