@@ -64,6 +64,8 @@ export class Topology {
 
   private constructor(options: TopologyOptions) {
     this.#options = options;
+    // A run that is interrupted leaves no disk mounted.
+    process.once('exit', () => this.#closeDisks());
     this.history = join(options.folder, 'history');
     for (const folder of ['history', 'logs', 'data', 'store']) mkdirSync(join(options.folder, folder), { recursive: true });
   }
@@ -115,6 +117,10 @@ export class Topology {
     await Promise.all(this.#all.map((link) => link.stop()));
     await Promise.all([...this.zookeepers.values()].map((server) => server.stop()));
     await this.postgres?.stop();
+    this.#closeDisks();
+  }
+
+  #closeDisks(): void {
     for (const disk of this.disks.values()) disk.close();
   }
 

@@ -38,7 +38,8 @@ export class SmallDisk {
   }
 
   close(): void {
-    spawnSync('umount', [this.folder]);
+    // Lazily: a process that was just killed may not be gone yet.
+    spawnSync('umount', ['-l', this.folder]);
     rmSync(this.folder, { recursive: true, force: true });
   }
 }
