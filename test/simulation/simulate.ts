@@ -23,7 +23,7 @@ const setClocksEveryMs = 60_000;
 /** Promise 18. */
 const resumeWithinMs = sessionMs + 2_000;
 /** Everything must have ended by then, after the last fault. */
-const endWithinMs = 600_000;
+const endWithinMs = 1_800_000;
 
 /** Plays one seed from its beginning to its end. `write` gets every step. */
 export async function simulate(seed: number, write?: (line: string) => void): Promise<Run> {
