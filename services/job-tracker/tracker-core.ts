@@ -301,10 +301,10 @@ export class TrackerCore {
 
   /** Of two trackers that know nothing of each other the newer one stays: taking the partitions back and forth would be worse. */
   async #askAgain(): Promise<void> {
-    const { alone, store, incarnation, onFailed } = this.#parts;
+    const { alone, store, incarnation } = this.#parts;
     const taker = alone ? (await store.owners().catch(() => [])).find((holder) => holder.incarnation !== '' && holder.incarnation !== incarnation) : undefined;
     if (taker === undefined) this.ownership.assign(this.#lead?.assigned() ?? []);
-    else onFailed(new LtsError('STORE_LOCKED', `tracker ${taker.nodeId} has taken the partitions over; without a ZooKeeper only one tracker can work on a store: end one of them, or give both --zookeeper`));
+    else this.#parts.onFailed(new LtsError('STORE_LOCKED', `tracker ${taker.nodeId} has taken the partitions over; without a ZooKeeper only one tracker can work on a store: end one of them, or give both --zookeeper`));
   }
 
   #dispatch(name: string): void {

@@ -137,12 +137,13 @@ describe('Dispatcher that sends again', () => {
     const nothing = (): void => undefined;
     const pipeline = new CommitPipeline(store, { epochOf: () => 1, notOwning: () => new LtsError('NOT_OWNER', ''), onUnknown: nothing, onFenced: nothing, onRolledBack: nothing, onCommitted: nothing }, clock);
     const sent: string[] = [];
+    const unsent: string[] = [];
     const session = (name: string): WorkerSession => ({ closed: false, credits: 10, reserve: nothing, unreserve: nothing, task: ({ instance_id }: { instance_id: string }) => sent.push(`${instance_id} by ${name}`) }) as unknown as WorkerSession;
     const execution = { id: 'i1', seq: 1, nodeGroup: 'g', partition: 0, attempt: 1, finishing: false, resending: false } as unknown as Execution;
     const worker = { identity: { nodeId: 'w', incarnation: 'i' }, types: new Set(), session: session('first'), confirmed: true, ownCredits: 10, executions: new Set([execution]), resend: [execution] } as unknown as Worker;
     const workers = new GroupWorkers();
     workers.add(worker);
-    const directory = { ofGroup: () => workers, touched: nothing, notSent: () => worker.resend.push(execution) } as unknown as WorkerDirectory;
+    const directory = { ofGroup: () => workers, touched: nothing, notSent: () => (unsent.push(execution.id), worker.resend.push(execution)) } as unknown as WorkerDirectory;
     const dispatcher = new Dispatcher(groups, directory, pipeline, store, clock);
     groups.adopt({ partition: 0, epoch: 1 }, { groups: [{ nodeGroup: 'g', waiting: 0, ready: 0 }], executing: [], nextDueAt: undefined });
     const dispatch = (): void => dispatcher.dispatch(groups.group('g', 0));
@@ -150,7 +151,7 @@ describe('Dispatcher that sends again', () => {
       answers.shift()?.();
       await settle();
     };
-    return { worker, execution, sent, session, dispatch, answer };
+    return { worker, execution, sent, unsent, session, dispatch, answer };
   }
 
   it('sends an attempt once, although the worker comes back and lacks it again while that is stored', async () => {
@@ -165,5 +166,14 @@ describe('Dispatcher that sends again', () => {
     await answer();
     await answer();
     expect(sent).toEqual(['i1 by second']);
+  });
+
+  it('does not send what is cancelled while that is stored', async () => {
+    const { execution, sent, dispatch, answer, unsent } = bench();
+    dispatch();
+    await settle();
+    execution.cancelling = true;
+    await answer();
+    expect([sent, unsent]).toEqual([[], ['i1']]);
   });
 });

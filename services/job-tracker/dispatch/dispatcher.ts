@@ -185,7 +185,7 @@ export class Dispatcher {
         execution.resending = false;
         const { applied, job } = (outcome ?? { applied: false }) as ReassignOutcome;
         if (error !== undefined) worker.resend.push(execution);
-        else if (applied && job !== undefined && worker.session === session) this.#send(session, execution, job);
+        else if (applied && job !== undefined && worker.session === session && !execution.cancelling) this.#send(session, execution, job);
         else if (applied) this.#workers.notSent(worker, execution);
       }, bytes, execution.nodeGroup);
     }

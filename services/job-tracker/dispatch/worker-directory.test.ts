@@ -103,6 +103,37 @@ describe('WorkerDirectory', () => {
     expect(ids(worker.resend)).toEqual(['b']);
   });
 
+  describe('of a cancelled attempt that the worker does not have', () => {
+    const only = (): Execution => [...bench.groups.executions.values()][0] as Execution;
+
+    it('ends what was cancelled before the worker told what it has', () => {
+      bench.adopt([{ id: 'a', incarnation: 'i1' }]);
+      only().cancelling = true;
+      const { worker } = bench.connect('i1');
+      bench.directory.inventory(worker, [], true);
+      expect([ids(worker.resend), bench.unstarted]).toEqual([[], ['a']]);
+    });
+
+    it('ends what waits to be sent again', () => {
+      bench.adopt([{ id: 'a', incarnation: 'i1' }]);
+      const { worker } = bench.connect('i1');
+      bench.directory.inventory(worker, [], true);
+      expect(ids(worker.resend)).toEqual(['a']);
+      only().cancelling = true;
+      bench.directory.cancel(only());
+      expect([ids(worker.resend), bench.unstarted]).toEqual([[], ['a']]);
+    });
+
+    it('ends what could not be written', () => {
+      bench.adopt([{ id: 'a', incarnation: 'i1' }]);
+      const { worker } = bench.connect('i1');
+      bench.directory.inventory(worker, [held('a')], true);
+      only().cancelling = true;
+      bench.directory.notSent(worker, only());
+      expect([ids(worker.resend), bench.unstarted]).toEqual([[], ['a']]);
+    });
+  });
+
   it('stops attempts that are over', () => {
     bench.adopt();
     const { worker, frames } = bench.connect('i1');

@@ -104,7 +104,7 @@ export class WorkerDirectory {
   /** The partition was loaded: attempts find their workers, and connected workers are asked what they have. */
   adopted(partition: number): void {
     this.masters.adopted(partition);
-    for (const worker of this.#byIncarnation.values()) if (this.#partitionOf(worker) === partition) this.#forget(worker);
+    for (const worker of this.#byIncarnation.values()) if (this.#partitionOf(worker) === partition) worker.forget();
     for (const execution of this.#groups.executions.values()) if (execution.partition === partition) this.#take(execution);
     for (const worker of this.#byIncarnation.values()) if (worker.session !== undefined && this.#partitionOf(worker) === partition) this.#ask(worker, false);
   }
@@ -116,7 +116,7 @@ export class WorkerDirectory {
       const { session } = worker;
       // Its end starts no grace time: the attempts are the next owner's, also when that is this tracker again.
       worker.session = undefined;
-      this.#forget(worker);
+      worker.forget();
       this.#remove(worker);
       session?.end(notOwner(worker.group));
     }
@@ -177,13 +177,12 @@ export class WorkerDirectory {
     worker.confirmed = true;
     // What no connected worker could run may be what this one runs.
     this.#groups.groups.get(worker.group)?.ready.recall();
-    worker.grace?.cancel();
-    worker.grace = undefined;
+    worker.endGrace();
     worker.resend = [];
     for (const execution of worker.executions) {
       execution.held = listed.get(execution.id)?.attempt === execution.attempt;
       if (!execution.held && !execution.finishing) {
-        worker.resend.push(execution);
+        this.#sendAgain(worker, execution);
         this.#log.info('run.resent', { instanceId: execution.id, attempt: execution.attempt, worker: worker.identity.nodeId });
       } else if (execution.cancelling) this.cancel(execution);
     }
@@ -194,7 +193,7 @@ export class WorkerDirectory {
   #resendLost(worker: Worker, questioned: ReadonlySet<Execution>, listed: Worker['inventory']): void {
     for (const execution of lostBy(worker, questioned, listed)) {
       execution.held = false;
-      worker.resend.push(execution);
+      this.#sendAgain(worker, execution);
       this.#events.mended('ATTEMPT_RESENT', { instanceId: execution.id, attempt: execution.attempt, worker: worker.identity.nodeId });
     }
   }
@@ -224,9 +223,14 @@ export class WorkerDirectory {
     this.#events.slotsChanged(worker.group);
   }
 
-  /** Tells the worker to stop an attempt. */
+  /** Tells the worker to stop an attempt; one that it does not have ends without it. */
   cancel(execution: Execution): void {
-    const session = this.find(execution.worker)?.session;
+    const { session, resend = [] } = this.find(execution.worker) ?? {};
+    const at = resend.indexOf(execution);
+    if (execution.cancelling && !execution.finishing && at >= 0) {
+      resend.splice(at, 1);
+      return this.#events.unstarted(execution);
+    }
     session?.cancel({ instance_id: execution.id, attempt: execution.attempt });
     session?.flush();
   }
@@ -235,9 +239,15 @@ export class WorkerDirectory {
   notSent(worker: Worker, execution: Execution): void {
     execution.held = false;
     if (worker.confirmed) {
-      worker.resend.push(execution);
+      this.#sendAgain(worker, execution);
       this.#events.slotsChanged(worker.group);
     } else if (this.#byIncarnation.get(worker.identity.incarnation) !== worker) this.#events.unstarted(execution);
+  }
+
+  /** After a cancel nothing is begun: it is over then. */
+  #sendAgain(worker: Worker, execution: Execution): void {
+    if (execution.cancelling) this.#events.unstarted(execution);
+    else worker.resend.push(execution);
   }
 
   /** The attempt is over. */
@@ -315,13 +325,6 @@ export class WorkerDirectory {
     for (const execution of left) if (!execution.finishing) this.#events.lost(execution);
   }
 
-  /** Before a partition is adopted anew: its attempts are other objects then. */
-  #forget(worker: Worker): void {
-    worker.executions.clear();
-    worker.resend = [];
-    worker.confirmed = false;
-  }
-
   #partitionOf(worker: Worker): number {
     return this.#groups.partitionOf(worker.group);
   }
@@ -335,8 +338,7 @@ export class WorkerDirectory {
   }
 
   #remove(worker: Worker): void {
-    worker.grace?.cancel();
-    worker.grace = undefined;
+    worker.endGrace();
     this.#byIncarnation.delete(worker.identity.incarnation);
     const workers = this.ofGroup(worker.group);
     workers.remove(worker);

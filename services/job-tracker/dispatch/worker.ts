@@ -57,6 +57,18 @@ export class Worker {
     this.since = since;
   }
 
+  /** Before its partition is adopted anew: its attempts are other objects then. */
+  forget(): void {
+    this.executions.clear();
+    this.resend = [];
+    this.confirmed = false;
+  }
+
+  endGrace(): void {
+    this.grace?.cancel();
+    this.grace = undefined;
+  }
+
   /** Tasks that may be started for it now. */
   get credits(): number {
     return this.drained ? 0 : this.ownCredits;

@@ -51,8 +51,8 @@ export class LostAttempts {
     for (const execution of this.#groups.executions.values()) {
       const { timeoutMs } = execution.policy;
       if (timeoutMs === 0 || execution.finishing || now < execution.assignedAt + timeoutMs + overdueMs) continue;
-      this.#workers.cancel(execution);
       this.#end(execution, 'EXCEPTION', `timed out after ${timeoutMs} ms; worker ${execution.worker.nodeId} did not report`);
+      this.#workers.cancel(execution);
     }
   }
 
