@@ -105,11 +105,10 @@ export class Link {
       if (faults.some((fault) => fault.kind === 'swallow' && fault[way])) return;
       const delayMs = Math.max(0, ...faults.map((fault) => (fault.kind === 'slow' ? fault.delayMs : 0)));
       inOrder(delayMs, () => {
-        if (to.destroyed || to.write(bytes)) return;
-        from.pause();
-        to.once('drain', () => this.#flow(pair));
+        if (!to.destroyed && !to.write(bytes)) from.pause();
       });
     });
+    to.on('drain', () => this.#flow(pair));
     from.on('end', () => inOrder(0, () => void to.end()));
   }
 
