@@ -77,6 +77,11 @@ export class ClusterWatcher {
     return this.#routes.map;
   }
 
+  /** Version of the newest map; 0 before the first. */
+  get mapVersion(): number {
+    return this.#routes.map?.version ?? 0;
+  }
+
   /** Whether a tracker answers right now. */
   get connected(): boolean {
     return this.#watching;

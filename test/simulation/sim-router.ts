@@ -16,6 +16,10 @@ export class SimRouter implements Router {
   readonly #unwatch: () => void;
   #toldVersion = 0;
 
+  get mapVersion(): number {
+    return this.#routes.map?.version ?? 0;
+  }
+
   /** @param known addresses of trackers that it was started with */
   constructor(hub: LocalRegistryHub, scheduler: Scheduler, process: Process, known: readonly string[]) {
     this.#known = known;

@@ -8,6 +8,7 @@ const router: Router = {
   trackers: ['127.0.0.1:1', '127.0.0.1:2', '127.0.0.1:3'],
   live: [],
   connected: true,
+  mapVersion: 0,
   ownerOf: () => '127.0.0.1:3',
   noteOwner: () => undefined,
   noteUnreachable: () => undefined,

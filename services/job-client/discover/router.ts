@@ -8,6 +8,8 @@ export interface Router {
   readonly live: readonly string[];
   /** Whether one of them answers right now, as far as is known. */
   readonly connected: boolean;
+  /** Of the newest map; 0 before the first. */
+  readonly mapVersion: number;
   ownerOf(nodeGroup: string): string | undefined;
   noteOwner(nodeGroup: string, address: string): void;
   noteUnreachable(address: string): void;
@@ -21,6 +23,7 @@ export function gatewayRouter(address: string): Router {
     trackers: [address],
     live: [address],
     connected: false,
+    mapVersion: 0,
     ownerOf: () => address,
     noteOwner: () => undefined,
     noteUnreachable: () => undefined,

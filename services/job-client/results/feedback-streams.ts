@@ -12,6 +12,7 @@ export class FeedbackStreams {
   readonly #parts: FeedbackParts;
   readonly #streams = new Map<string, FeedbackStream>();
   readonly #subscription: Subscription;
+  #known = '';
 
   constructor(parts: FeedbackParts) {
     this.#parts = parts;
@@ -25,11 +26,17 @@ export class FeedbackStreams {
     this.#streams.clear();
   }
 
+  /** What a caller learns of one owner is no reason to try all streams at once; a new map is, and a tracker that answers again. */
   #follow(): void {
-    const live = new Set(this.#parts.router.live);
+    const { router } = this.#parts;
+    const live = new Set(router.live);
+    const known = `${router.mapVersion} ${router.connected}`;
+    const isNews = known !== this.#known;
+    this.#known = known;
     for (const [address, stream] of this.#streams) {
-      if (live.has(address)) stream.hurry();
-      else {
+      if (live.has(address)) {
+        if (isNews) stream.hurry();
+      } else {
         stream.close();
         this.#streams.delete(address);
       }
