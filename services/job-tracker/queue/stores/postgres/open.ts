@@ -60,14 +60,17 @@ export async function openStore(connection: Connection, server: string, wanted: 
 
 /** Settings of the server with which it could lose what it has confirmed, or cannot hold what is written. */
 async function refuseUnfit(connection: Connection, server: string, { requireSyncReplica }: Wanted): Promise<void> {
-  const { rows } = await connection.query<{ version: number; encoding: string; fsync: string; pages: string; sync: string }>(
+  const { rows } = await connection.query<{ version: number; encoding: string; fsync: string; pages: string; sync: string; isolation: string }>(
     `SELECT current_setting('server_version_num')::int / 10000 AS version, current_setting('server_encoding') AS encoding, current_setting('fsync') AS fsync,
-       current_setting('full_page_writes') AS pages, current_setting('synchronous_commit') AS sync`,
+       current_setting('full_page_writes') AS pages, current_setting('synchronous_commit') AS sync,
+       current_setting('default_transaction_isolation') AS isolation`,
     undefined,
   );
-  const { version = 0, encoding = '', fsync = '', pages = '', sync = '' } = rows[0] ?? {};
+  const { version = 0, encoding = '', fsync = '', pages = '', sync = '', isolation = '' } = rows[0] ?? {};
   if (version < oldestServer) throw refusal('CONFIG_INVALID', `the server of ${server} is PostgreSQL ${version}; ${oldestServer} or newer is needed`);
   if (encoding !== 'UTF8') throw refusal('CONFIG_INVALID', `database ${server} has encoding ${encoding}; make one with encoding UTF8`);
+  // Only then does a commit that waited for the lock of an ownership row see what is stored there now.
+  if (isolation !== 'read committed') throw refusal('CONFIG_INVALID', `store ${server}: default_transaction_isolation is ${isolation}; set it to 'read committed', for the user of postgresUrl or for the database`);
   for (const [name, value] of [['fsync', fsync], ['full_page_writes', pages], ['synchronous_commit', sync]]) {
     if (value === 'off') throw refusal('STORE_UNSAFE', `store ${server}: ${name} is off, so the server can lose what it has confirmed; set ${name} = on`);
   }
