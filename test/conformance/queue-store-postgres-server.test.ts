@@ -222,6 +222,10 @@ describe('a PostgreSQL that is not fit', () => {
       await expect(connect(sound.url).open()).rejects.toMatchObject({ reason: 'STORE_UNSAFE', message: expect.stringContaining(name) });
       await set(sound.url, name);
     }
+    await set(sound.url, 'default_transaction_isolation', 'serializable');
+    await eventually(async () => (await sql<{ value: string }>(sound.url, "SELECT current_setting('default_transaction_isolation') AS value"))[0]?.value === 'serializable');
+    await expect(connect(sound.url).open()).rejects.toMatchObject({ reason: 'CONFIG_INVALID', message: expect.stringContaining('default_transaction_isolation is serializable') });
+    await set(sound.url, 'default_transaction_isolation');
     await eventually(() => connect(sound.url).open().catch(() => undefined), { what: 'a sound server is taken' });
   });
 
