@@ -34,7 +34,7 @@ describe('ReadySet', () => {
     set.insert(row(2));
     set.insert(row(3));
     expect(set.size).toBe(2);
-    expect(set.hasMore).toBe(true);
+    expect(set.whole).toBe(false);
     set.insert(row(4));
     set.insert(row(5, 1));
     expect(drain(set)).toEqual([5, 1]);
@@ -65,7 +65,7 @@ describe('ReadySet', () => {
     expect(set.size).toBe(4);
     set.passOver((each) => each.type === 'b');
     set.recall();
-    expect([set.size, set.boundary, set.hasMore]).toEqual([0, undefined, true]);
+    expect([set.size, set.boundary, set.whole]).toEqual([0, undefined, false]);
   });
 
   it('gives every row exactly once and in order, whatever stays in the store', () => {

@@ -36,11 +36,6 @@ export class ReadySet {
     return this.#rows.length - this.#head;
   }
 
-  /** Whether the store may hold rows behind the boundary. */
-  get hasMore(): boolean {
-    return !this.#complete;
-  }
-
   /** Whether all ready rows of the store are in memory, but for those that are on their way. */
   get whole(): boolean {
     return this.#complete && !this.#passedOver;
