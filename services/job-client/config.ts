@@ -7,8 +7,8 @@ export const jobClientSettings = defineSettings(
   {
     listen: { schema: address(), default: '127.0.0.1:7400', description: 'Where it serves gRPC; port 0 lets the system choose.' },
     advertise: { schema: address(), description: 'Where others reach it, when that is not where it listens.' },
-    trackers: { schema: list(address()), default: ['127.0.0.1:7401'], description: 'JobTrackers to ask for the owners of groups; one that answers is enough.' },
-    zookeeper: { schema: text({ word: 'servers' }), description: 'host:port,host:port of ZooKeeper, which names the trackers that come later.' },
+    trackers: { schema: list(address()), default: ['127.0.0.1:7401'], emptyWith: 'zookeeper', description: 'JobTrackers to ask for the owners of groups; one that answers is enough. With --zookeeper the default is none.' },
+    zookeeper: { schema: text({ word: 'servers' }), description: 'host:port,host:port of ZooKeeper, which names the trackers.' },
     cluster: { schema: text({ pattern: /^[A-Za-z0-9._-]{1,64}$/ }), default: 'default', description: 'Name of the cluster in ZooKeeper.' },
     nodeId: { schema: text({ pattern: /^[A-Za-z0-9._:-]{1,128}$/ }), description: 'Stable name of this node, unique in its data folder; it finds its stored jobs again by it. Default: job-client- and the port.' },
     dataDir: { schema: text({ word: 'folder' }), default: './data', description: 'Folder for jobs that no tracker took in time; a local disk.' },

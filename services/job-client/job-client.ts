@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { formatAddress, parseAddress } from '../../shared/config/kinds.js';
 import { ClusterWatcher } from '../../shared/discovery/cluster-watcher.js';
@@ -31,7 +32,7 @@ export interface JobClientOptions {
   nodeGroup?: string;
   /** Folder on a local disk. With it, jobs that no tracker takes in time are kept there and sent later. */
   dataDir?: string;
-  /** Stable name of this process, unique in its `dataDir`. Default: host name and group. */
+  /** Stable name of this process, unique in its `dataDir`. Default: host name and group; without a `dataDir` they get a random end. */
   nodeId?: string;
   /** How long a submit or cancel may take before the job is stored, or fails. Default 3,000 ms; 10,000 ms with a gateway, which needs time of its own. */
   submitTimeout?: number;
@@ -72,7 +73,7 @@ export class JobClient {
     const { nodeGroup = '', log = silentLogger } = options;
     if (nodeGroup !== '' && !groupForm.test(nodeGroup)) throw new LtsError('INVALID_ARGUMENT', `nodeGroup is ${JSON.stringify(nodeGroup)}; give 1 to 64 of the characters A-Z a-z 0-9 . _ : -`);
     this.#nodeGroup = nodeGroup;
-    this.#nodeId = options.nodeId ?? `${hostname()}-${nodeGroup === '' ? 'client' : nodeGroup}`.slice(0, 128);
+    this.#nodeId = options.nodeId ?? defaultNodeId(nodeGroup, options.dataDir !== undefined);
     this.#log = log;
     const router = toRouter(options, log);
     try {
@@ -195,6 +196,12 @@ export class JobClient {
   #requireOpen(): void {
     if (this.#closed) throw new LtsError('CANCELLED', 'the JobClient is closed; make a new one');
   }
+}
+
+/** With a data folder it is stable, so that what is stored there is found again; without one it is of this client alone. */
+function defaultNodeId(nodeGroup: string, isStable: boolean): string {
+  const name = `${hostname()}-${nodeGroup === '' ? 'client' : nodeGroup}`;
+  return isStable ? name.slice(0, 128) : `${name.slice(0, 119)}-${randomBytes(4).toString('hex')}`;
 }
 
 function toRouter({ trackers = [], registry, gateway }: JobClientOptions, log: Logger): Router {

@@ -1,14 +1,17 @@
-import { address, bool, choice, duration, int, secret, size, text } from '../../shared/config/kinds.js';
+import { address, bool, choice, duration, formatAddress, int, secret, size, text } from '../../shared/config/kinds.js';
 import { requireInsecure } from '../../shared/config/require-insecure.js';
 import { defineSettings, type SettingsOf } from '../../shared/config/settings.js';
 import { LtsError } from '../../shared/errors/lts-error.js';
+
+/** A host that stands for every address of this one, 0.0.0.0 or ::; nobody elsewhere can call it. */
+const wildcard = /^[0.:]+$/;
 
 /** Settings of the JobTracker. */
 export const jobTrackerSettings = defineSettings(
   {
     listen: { schema: address(), default: '127.0.0.1:7401', description: 'Where it serves gRPC; port 0 lets the system choose.' },
-    advertise: { schema: address(), description: 'Where others reach it, when that is not where it listens.' },
-    nodeId: { schema: text({ pattern: /^[A-Za-z0-9._:-]{1,128}$/ }), description: 'Stable name of this node, unique among the trackers. Default: job-tracker-, the host name and the port.' },
+    advertise: { schema: address(), description: 'Where others reach it, when that is not where it listens; needed with --zookeeper when it listens on 0.0.0.0 or [::].' },
+    nodeId: { schema: text({ pattern: /^[A-Za-z0-9._:-]{1,128}$/ }), description: 'Stable name of this node. It must be unique among the trackers: of two with one name only the later gets partitions. Default: job-tracker-, the host name and the port.' },
     cluster: { schema: text({ pattern: /^[A-Za-z0-9._-]{1,64}$/, word: 'name' }), default: 'default', description: 'Name of the cluster; everything in ZooKeeper lies under it, and the store remembers it.' },
     zookeeper: { schema: text({ word: 'servers' }), description: 'host:port,host:port of ZooKeeper. Without it this tracker is alone.' },
     sessionTimeout: { schema: duration({ min: 1_000 }), default: '10s', description: 'A dead tracker is displaced after this time. ZooKeeper grants 2 to 20 of its ticks.' },
@@ -32,6 +35,10 @@ export const jobTrackerSettings = defineSettings(
     insecure: { schema: bool(), default: false, description: 'Serve other machines in plain text; only in a network that you trust.' },
   },
   ({ listen, insecure }) => requireInsecure(listen, insecure),
+  ({ listen, advertise, zookeeper }) => {
+    if (zookeeper === undefined || advertise !== undefined || !wildcard.test(listen.host)) return;
+    throw new LtsError('CONFIG_INVALID', `listen: ${formatAddress(listen)} is a wildcard address; give --advertise host:port where others reach it`);
+  },
   ({ store, postgresUrl }) => {
     if (store === 'postgres' && postgresUrl === undefined) throw new LtsError('CONFIG_INVALID', 'postgresUrl: --store postgres needs it; give --postgres-url or LTS_POSTGRES_URL');
   },

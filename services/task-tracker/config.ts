@@ -5,8 +5,8 @@ import { defineSettings, type SettingsOf } from '../../shared/config/settings.js
 export const taskTrackerSettings = defineSettings({
   group: { schema: text({ pattern: /^[A-Za-z0-9._:-]{1,64}$/, form: '1 to 64 of A-Z a-z 0-9 . _ : -' }), required: true, description: 'The group whose jobs it runs.' },
   runners: { schema: text({ word: 'file' }), required: true, description: 'Module that exports the runners, functions by job type, as `runners` or as its default.' },
-  trackers: { schema: list(address()), default: ['127.0.0.1:7401'], description: 'JobTrackers to ask for the owner of the group.' },
-  zookeeper: { schema: text({ word: 'servers' }), description: 'host:port,host:port of ZooKeeper, which names the trackers that come later.' },
+  trackers: { schema: list(address()), default: ['127.0.0.1:7401'], emptyWith: 'zookeeper', description: 'JobTrackers to ask for the owner of the group. With --zookeeper the default is none.' },
+  zookeeper: { schema: text({ word: 'servers' }), description: 'host:port,host:port of ZooKeeper, which names the trackers.' },
   cluster: { schema: text({ pattern: /^[A-Za-z0-9._-]{1,64}$/ }), default: 'default', description: 'Name of the cluster in ZooKeeper.' },
   nodeId: { schema: text({ pattern: /^[A-Za-z0-9._:-]{1,128}$/ }), description: 'Stable name of this node, unique in its group. Default: one of this host and data folder that no other process has.' },
   workThreads: { schema: int({ min: 1, max: 10_000 }), default: 64, description: 'Tasks that run at once.' },

@@ -43,6 +43,18 @@ const problemsOf = (sources: Parameters<typeof loadSettings>[1]): string[] => {
 };
 
 describe('loadSettings', () => {
+  it('leaves a list empty when the setting is given that makes its default needless', () => {
+    const either = defineSettings({
+      trackers: { schema: list(text()), default: ['near'], emptyWith: 'zookeeper', description: 'Where trackers are.' },
+      zookeeper: { schema: text(), description: 'What names the trackers.' },
+    });
+    const trackersWith = (env: Record<string, string>): string[] => loadSettings(either, { env }).values.trackers;
+    expect(trackersWith({})).toEqual(['near']);
+    expect(trackersWith({ LTS_ZOOKEEPER: '' })).toEqual(['near']);
+    expect(trackersWith({ LTS_ZOOKEEPER: 'z' })).toEqual([]);
+    expect(trackersWith({ LTS_ZOOKEEPER: 'z', LTS_TRACKERS: 'far' })).toEqual(['far']);
+  });
+
   it('reads the units and gives typed values', () => {
     const { values, sources } = loadSettings(settings, { flags: { group: 'demo' }, env: {} });
     expectTypeOf(values).toEqualTypeOf<Config>();

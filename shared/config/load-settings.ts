@@ -40,7 +40,8 @@ export function loadSettings<F extends SettingFields>(settings: Settings<F>, sou
   const values: Record<string, unknown> = {};
   const origins: Record<string, string> = {};
   for (const [key, field] of Object.entries<SettingField>(settings.fields)) {
-    const given = found.get(key) ?? { raw: field.default, source: 'default' };
+    const fallback = field.emptyWith !== undefined && found.has(field.emptyWith) ? [] : field.default;
+    const given = found.get(key) ?? { raw: fallback, source: 'default' };
     origins[key] = given.source;
     if (given.raw === undefined) {
       if (field.required && sources.allowMissing !== true) problems.push(`${key}: is missing; give ${flagOf(key)} or ${envNameOf(key)}: ${field.schema.form}`);

@@ -5,6 +5,8 @@ export interface SettingField {
   schema: SettingKind<unknown>;
   /** As a user would write it. Without one the value may be undefined, unless `required`. */
   default?: string | number | boolean | readonly string[];
+  /** A list that has no entries by default, instead of `default`, when the setting of this key is given. */
+  emptyWith?: string;
   /** There is no default: the user must give it. */
   required?: boolean;
   /** For help and tables: one sentence. */

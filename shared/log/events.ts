@@ -15,6 +15,7 @@ export const events = {
   'registry.failed': 'A registry operation failed and is tried again.',
   'lead.gained': 'This tracker leads: it assigns partitions.',
   'lead.lost': 'This tracker leads no more.',
+  'lead.same_name': 'Another live tracker has the node id of this one: the later started gets all partitions of both.',
   'lead.assigned': 'The leader wrote a new assignment.',
   'owner.taking': 'Partitions are being taken.',
   'owner.taken': 'Partitions are owned and loaded.',

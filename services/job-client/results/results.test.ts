@@ -43,6 +43,18 @@ function failures(tracker: FakeTracker): { feedback_id: string; message: string 
 }
 
 describe('onResult', () => {
+  it('has a name of its own in each client, also without being given one', async () => {
+    const tracker = await startTracker();
+    for (const client of [1, 2].map(() => new JobClient({ nodeGroup: 'shop', trackers: [tracker.address] }))) {
+      clients.push(client);
+      client.onResult(async () => undefined);
+    }
+    await eventually(() => tracker.frames.filter(({ hello }) => hello).length === 2);
+    const [one, other] = tracker.frames.map(({ hello }) => hello?.client_id);
+    expect(one).toMatch(/-shop-[0-9a-f]{8}$/);
+    expect(other).not.toBe(one);
+  });
+
   it('says who it is, and acks only after the handler has resolved', async () => {
     const tracker = await startTracker();
     const client = connect({ trackers: [tracker.address] });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { silentLogger } from '../../../shared/log/logger.js';
+import { type Logger, silentLogger } from '../../../shared/log/logger.js';
 import { LocalRegistryHub } from '../../../shared/registry/registries/local-hub.js';
 import { LocalRegistry } from '../../../shared/registry/registries/local.js';
 import type { Member } from '../../../shared/registry/registry.js';
@@ -16,11 +16,14 @@ class Standing {
   readonly lead: Lead;
   assigned: readonly number[] = [];
 
-  constructor(nodeId: string, hub: LocalRegistryHub, clock: VirtualClock) {
+  readonly warnings: unknown[] = [];
+
+  constructor(nodeId: string, hub: LocalRegistryHub, clock: VirtualClock, incarnation = `${nodeId}-1`, address = '127.0.0.1:1') {
     this.registry = new LocalRegistry(hub, silentLogger);
-    const member: Member = { kind: 'job-tracker', nodeId, incarnation: `${nodeId}-1`, nodeGroup: '', address: '127.0.0.1:1', version: '1', startedAt: 0 };
+    const member: Member = { kind: 'job-tracker', nodeId, incarnation, nodeGroup: '', address, version: '1', startedAt: 0 };
+    const log: Logger = { ...silentLogger, warn: (event, fields) => void this.warnings.push([event, fields]) };
     const drained = new DrainedNodes(this.registry, clock, silentLogger);
-    this.lead = new Lead(this.registry, { assigned: (mine) => (this.assigned = mine) }, { member, partitions, spread: true }, new ClusterView(), drained, clock, silentLogger);
+    this.lead = new Lead(this.registry, { assigned: (mine) => (this.assigned = mine) }, { member, partitions, spread: true }, new ClusterView(), drained, clock, log);
     drained.follow(() => this.lead.reassign());
     this.lead.start();
   }
@@ -52,6 +55,19 @@ describe('Lead', () => {
     await b.registry.close();
     await clock.advance(100);
     expect(a.assigned).toEqual([0, 1, 2, 3]);
+  });
+
+  it('tells both of two live trackers with one node id, once', async () => {
+    const hub = new LocalRegistryHub();
+    const first = new Standing('same', hub, clock, 'i-1', 'one:1');
+    const second = new Standing('same', hub, clock, 'i-2', 'two:2');
+    const third = new Standing('other', hub, clock);
+    await clock.advance(100);
+    const told = (address: string, other: string): unknown[] => [['lead.same_name', expect.objectContaining({ nodeId: 'same', address, other })]];
+    expect(first.warnings).toEqual(told('one:1', 'two:2'));
+    expect(second.warnings).toEqual(told('two:2', 'one:1'));
+    expect(third.warnings).toEqual([]);
+    for (const { registry } of [first, second, third]) await registry.close();
   });
 
   it('waits after an outage for those who have not registered anew yet, but not for ever', async () => {

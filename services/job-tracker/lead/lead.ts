@@ -58,6 +58,8 @@ export class Lead {
   #wasLost = false;
   /** Monotonic milliseconds. */
   #gathersUntil = 0;
+  /** Incarnations that were told of. */
+  #namesakes: ReadonlySet<string> = new Set();
 
   constructor(registry: Registry, events: LeadEvents, settings: LeadSettings, view: ClusterView, drained: DrainedNodes, clock: Clock, log: Logger) {
     this.#registry = registry;
@@ -85,6 +87,7 @@ export class Lead {
     });
     this.#registry.watchMembers('job-tracker', (members) => {
       this.#members = members;
+      this.#warnOfNamesakes();
       this.#decide();
     });
     this.#document.watch((value) => this.#follow(value));
@@ -122,6 +125,17 @@ export class Lead {
   async leave(): Promise<void> {
     this.#left = true;
     await Promise.all([this.#registration?.close(), this.#election?.close()]);
+  }
+
+  /** An earlier start of this node that was just killed looks live too, for the session time. */
+  #warnOfNamesakes(): void {
+    const { nodeId, incarnation, address } = this.#settings.member;
+    const namesakes = this.#members.filter((member) => member.nodeId === nodeId && member.incarnation !== incarnation);
+    for (const other of namesakes) {
+      if (this.#namesakes.has(other.incarnation)) continue;
+      this.#log.warn('lead.same_name', { nodeId, address, other: other.address, why: 'another tracker with this node id is registered; unless it was just killed, give each its own --node-id' });
+    }
+    this.#namesakes = new Set(namesakes.map((member) => member.incarnation));
   }
 
   #noteState(state: RegistryState): void {
