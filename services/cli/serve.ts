@@ -93,7 +93,7 @@ async function leave(running: RunningService, signal: NodeJS.Signals, log: Logge
 /** What a failed start prints, and how the process ends. */
 export function failStart(service: ServiceCommand, error: unknown): number {
   if (error instanceof LtsError && error.reason === 'CONFIG_INVALID') {
-    process.stderr.write(`lts ${service.name}: the settings are wrong\n${error.message.replaceAll(/^/gm, '  ')}\nSee: lts ${service.name} --help, lts config ${service.name}\n`);
+    process.stderr.write(`lts ${service.name}: cannot start with these settings\n${error.message.replaceAll(/^/gm, '  ')}\nSee: lts ${service.name} --help, lts config ${service.name}\n`);
     return exitCodes.config.code;
   }
   const text = error instanceof LtsError ? `${error.reason}: ${error.message}` : error instanceof Error ? (error.stack ?? error.message) : String(error);

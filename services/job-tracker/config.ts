@@ -41,6 +41,7 @@ export const jobTrackerSettings = defineSettings(
   },
   ({ store, postgresUrl }) => {
     if (store === 'postgres' && postgresUrl === undefined) throw new LtsError('CONFIG_INVALID', 'postgresUrl: --store postgres needs it; give --postgres-url or LTS_POSTGRES_URL');
+    if (store !== 'postgres' && postgresUrl !== undefined) throw new LtsError('CONFIG_INVALID', `postgresUrl is given but store is ${store}; add --store postgres`);
   },
 );
 

@@ -50,7 +50,10 @@ export function loadSettings<F extends SettingFields>(settings: Settings<F>, sou
     }
     const result = field.schema.schema.safeParse(given.raw);
     if (result.success) values[key] = result.data;
-    else problems.push(`${key}: ${whyNot(field, given)}`);
+    else {
+      problems.push(`${key}: ${whyNot(field, given)}`);
+      Object.defineProperty(values, key, { get: () => { throw new Error(`${key} is bad`); } });
+    }
   }
   runChecks(settings, values as ValuesOf<F>, problems);
   if (problems.length > 0) throw new LtsError('CONFIG_INVALID', problems.join('\n'));
@@ -107,7 +110,7 @@ function shown(field: SettingField, raw: unknown): string {
   return field.schema.secret ? '(secret)' : JSON.stringify(raw);
 }
 
-/** With bad values left out a check may stumble: then it has nothing to say. */
+/** A check that reads a bad value stumbles: then it has nothing to say. */
 function runChecks<F extends SettingFields>(settings: Settings<F>, values: ValuesOf<F>, problems: string[]): void {
   const isWhole = problems.length === 0;
   for (const check of settings.checks) {

@@ -10,7 +10,7 @@ import { UsageError } from '../usage-error.js';
 export const limitQueue: ClientHandler<ValuesOf<typeof queueLimitOptions>> = async ({ args, options, target, output }) => {
   const { backlog, maxRunning, startsPerSecond } = options;
   if (backlog === undefined && maxRunning === undefined && startsPerSecond === undefined) {
-    throw new UsageError('no limit is given; use --backlog, --max-running or --starts-per-second with a value or none');
+    throw new UsageError('no limit is given; use --backlog, --max-running or --starts-per-second with a value or none; lts queue list shows those that hold');
   }
   const limits = { ...field('backlog', backlog), ...field('max_running', maxRunning), ...field('starts_per_second', startsPerSecond) };
   const request = { node_group: args[0] ?? '', limits };

@@ -28,9 +28,9 @@ const table: readonly { codes: RegExp; kind: PgFailureKind; reason: Reason; hint
   { codes: /^LT001$/, kind: 'other', reason: 'STALE_EPOCH', hint: 'nothing of it is stored' },
   { codes: /^LT002$/, kind: 'other', reason: 'CONFIG_INVALID', hint: 'name one that it has' },
   { codes: /^(53100|53200)$/, kind: 'full', reason: 'DISK_LOW', hint: 'free disk or memory where the server runs' },
-  { codes: /^25006$/, kind: 'read-only', reason: 'STORE_FAILED', hint: 'the server takes no writes (a stand-by, or default_transaction_read_only): it is connected to again until it does' },
-  { codes: /^57P0/, kind: 'away', reason: 'STORE_FAILED', hint: 'the server ends or starts: it is connected to again' },
-  { codes: /^(08|53300|53400)/, kind: 'away', reason: 'STORE_FAILED', hint: 'it is connected to again' },
+  { codes: /^25006$/, kind: 'read-only', reason: 'STORE_FAILED', hint: 'the server takes no writes (a stand-by, or default_transaction_read_only): it is tried again until it does' },
+  { codes: /^57P0/, kind: 'away', reason: 'STORE_FAILED', hint: 'the server ends or starts: it is tried again' },
+  { codes: /^(08|53300|53400)/, kind: 'away', reason: 'STORE_FAILED', hint: 'it is tried again' },
   { codes: /^(28|3D000)/, kind: 'denied', reason: 'CONFIG_INVALID', hint: 'correct user, password and database in postgresUrl' },
   { codes: /^42501$/, kind: 'denied', reason: 'CONFIG_INVALID', hint: 'grant the user of postgresUrl the right, or name another user' },
   { codes: /^(3F000|42P01|42883|42703)$/, kind: 'foreign', reason: 'STORE_FOREIGN', hint: 'the schema lts is not the one of this program: name the right database' },
@@ -50,7 +50,7 @@ export function failureOf(server: string, error: unknown, sent: boolean): PgFail
   const row = isState ? table.find(({ codes }) => codes.test(sqlState)) : undefined;
   const ends = !isState || severity === 'FATAL' || severity === 'PANIC' || /^(08|57P)/.test(sqlState);
   const kind = row?.kind ?? (isState ? 'other' : 'away');
-  const hint = row?.hint ?? (isState ? "look into the server's log" : 'check that the server runs and can be reached; it is connected to again');
+  const hint = row?.hint ?? (isState ? "look into the server's log" : 'check that the server runs and can be reached; it is tried again');
   const message = `store ${server}: ${code === '' ? '' : `${code}: `}${messageOf(error) || 'no answer'}; ${hint}`;
   return new PgFailure(row?.reason ?? 'STORE_FAILED', message, { rolledBack: !sent || !ends, kind, sqlState, cause: error });
 }
