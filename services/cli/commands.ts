@@ -111,7 +111,7 @@ export const clientCommands: readonly ClientCommand[] = [
   }),
   command({
     path: ['queue', 'limit'],
-    description: 'Sets limits of a group, or removes them with none; shows all of its limits.',
+    description: 'Sets limits of a group, or removes them with none; without options it only shows them.',
     arguments: [{ name: 'group', required: true, description: 'The node_group.' }],
     options: queueLimitOptions,
     examples: ['lts queue limit demo --max-running 10 --starts-per-second 0.5', 'lts queue limit demo --backlog none'],

@@ -90,9 +90,9 @@ const adminService = {
     lines: [{ attempt: 1, at: 1_700_000_000_000, level: 'LOG_LEVEL_WARN' as const, text: `page ${request.page_token}` }],
     next_page_token: request.page_token === '' ? 'two' : '',
   })),
-  ExplainInstance: handlers.unary((request: { instance_id: string }) => ({ instance_id: request.instance_id })),
+  ExplainInstance: handlers.unary((request: { instance_id: string }) => (request.instance_id === 'i-away' ? { instance_id: 'i-away', causes: [{ reason: 'WAIT_REASON_STORE_AWAY' as const, message: 'no answer' }] } : { instance_id: request.instance_id })),
   ResendFeedback: handlers.unary((request: { feedback_ids: string[] }) => ({ resent: request.feedback_ids.filter((id) => id.startsWith('dead')).length })),
-  ListQueues: handlers.unary(() => ({ queues: [{ node_group: 'demo', ready: 4, workers: 2 }] })),
+  ListQueues: handlers.unary(() => ({ queues: [{ node_group: 'demo', ready: 4, workers: 2, limits: { max_running: 3 } }] })),
 };
 
 beforeAll(async () => {
@@ -170,6 +170,10 @@ describe('lts', () => {
     expect((await run(['job', 'explain', 'i-over'])).out).toBe('i-over has ended as FAILED: boom\n');
   });
 
+  it('does not say that a job exists which nobody can look up', async () => {
+    expect((await run(['job', 'explain', 'i-away'])).out).toMatch(/^whether there is a job i-away is not known while this lasts:\n\n/);
+  });
+
   it('says which results cannot be delivered again', async () => {
     expect(await run(['feedback', 'resend', 'dead-1'])).toMatchObject({ code: 0, err: '' });
     expect(await run(['feedback', 'resend', 'dead-1', 'abc'])).toMatchObject({ code: 0, err: expect.stringContaining('1 of 2: the others are not dead results') });
@@ -202,5 +206,11 @@ describe('lts', () => {
 
   it('shows queues in columns', async () => {
     expect((await run(['queue', 'list'])).out).toMatch(/^group +waiting +ready .*\n+demo +0 +4 /);
+    expect((await run(['queue', 'list'])).out).toMatch(/ limits\n.* running 3\n/);
+  });
+
+  it('shows the limits of a group when none is to be set', async () => {
+    expect((await run(['queue', 'limit', 'demo'])).out).toMatch(/max running +3\n/);
+    expect((await run(['queue', 'limit', 'other'])).out).toMatch(/max running +none\n/);
   });
 });

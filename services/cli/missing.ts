@@ -3,5 +3,6 @@ import type { Output } from './output.js';
 /** Says whose part an answer does not have. */
 export function tellMissing(missing: readonly string[], output: Output): void {
   if (missing.length === 0) return;
-  output.message(`not in this answer: what ${missing.length === 1 ? 'the tracker' : 'the trackers'} ${missing.join(', ')} alone ${missing.length === 1 ? 'knows' : 'know'}; a gateway asks all of them`);
+  const [those, know] = missing.length === 1 ? ['the tracker', 'knows'] : ['the trackers', 'know'];
+  output.message(`not in this answer: what ${those} ${missing.join(', ')} alone ${know}; a gateway asks all and got no answer there, a tracker answers for itself only`);
 }

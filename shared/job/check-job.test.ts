@@ -34,7 +34,7 @@ const refused: [name: string, job: unknown, ...words: string[]][] = [
   ['a field of Object.prototype', { ...least, toString: 1 }, 'toString', 'no such field'],
   ['a long type', { ...least, type: 'x'.repeat(129) }, 'type'],
   ['a NUL in type', { ...least, type: 'a\0' }, 'type', 'NUL'],
-  ['an object as payload', { ...least, payload: { a: 1 } }, 'payload is a Object', 'JSON.stringify'],
+  ['an object as payload', { ...least, payload: { a: 1 } }, 'payload is an object', 'JSON.stringify'],
   ['a large payload', { ...least, payload: Buffer.alloc(1024 * 1024 + 1) }, 'payload', '1048577 bytes'],
   ['a large text as payload', { ...least, payload: 'ä'.repeat(600_000) }, 'payload', '1200000 bytes'],
   ['a text as priority', { ...least, priority: '5' }, 'priority is "5"', 'whole number'],

@@ -28,7 +28,9 @@ function show(value: unknown): string {
   if (typeof value === 'bigint') return `${value}n`;
   if (typeof value === 'function' || typeof value === 'symbol') return `a ${typeof value}`;
   if (Array.isArray(value)) return `a list of ${value.length}`;
-  return typeof value === 'object' && value !== null ? `a ${value.constructor?.name ?? 'object'}` : String(value);
+  if (typeof value !== 'object' || value === null) return String(value);
+  const kind = value.constructor?.name ?? 'Object';
+  return kind === 'Object' ? 'an object' : `a ${kind}`;
 }
 
 function whole(least: number, most: number, unit: string): FieldCheck {

@@ -1,6 +1,7 @@
 // The benchmark: `npm run bench -- --scenario NAME`. Our own services as users start them and, with --peers, other job
 // systems on their own real servers; every process and every store is started here.
-import { BadArguments, type Options, readOptions, type ScenarioName, usage } from './options.js';
+import { failRun } from '../kit/read-arguments.js';
+import { type Options, readOptions, type ScenarioName, usage } from './options.js';
 import type { Report } from './report.js';
 import { compare } from './scenarios/compare.js';
 import { failover } from './scenarios/failover.js';
@@ -41,7 +42,5 @@ for (const [signal, code] of [['SIGINT', 130], ['SIGTERM', 143]] as const) {
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  if (error instanceof BadArguments) process.stderr.write(`${error.message}\n\n${usage}`);
-  else process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-  process.exitCode = error instanceof BadArguments ? 2 : 1;
+  process.exitCode = failRun(error, usage);
 }

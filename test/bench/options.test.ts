@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { BadArguments, readOptions } from './options.js';
+import { BadArguments } from '../kit/read-arguments.js';
+import { readOptions } from './options.js';
 
 test('defaults follow the scenario', () => {
   expect(readOptions(['--scenario', 'throughput'])).toMatchObject({ jobs: 100_000, batch: 100, inFlight: 4, payload: 100, rounds: 3, peers: false });

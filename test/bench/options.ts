@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { BadArguments, readArguments } from '../kit/read-arguments.js';
 
 export const usage = `npm run bench -- --scenario throughput|latency|groups|failover [options]
 
@@ -38,9 +39,6 @@ export interface Options {
   json: boolean;
 }
 
-/** The arguments cannot be used; the message says why and what can. */
-export class BadArguments extends Error {}
-
 const text = { type: 'string' } as const;
 const flag = { type: 'boolean' } as const;
 const known = {
@@ -66,7 +64,7 @@ const longestBatchBytes = 4 * 1024 * 1024;
 
 /** Reads the command line; undefined when it asks for help. Throws BadArguments. */
 export function readOptions(args: string[]): Options | undefined {
-  const values = parse(args);
+  const values = readArguments(() => parseArgs({ args, options: known, allowPositionals: false }).values);
   if (values.help === true) return undefined;
   const scenario = oneOf('scenario', values.scenario, scenarioNames);
   const throughput = scenario === 'throughput';
@@ -97,14 +95,6 @@ export function readOptions(args: string[]): Options | undefined {
     peers: values.peers ?? false,
     json: values.json ?? false,
   };
-}
-
-function parse(args: string[]) {
-  try {
-    return parseArgs({ args, options: known, allowPositionals: false }).values;
-  } catch (error) {
-    throw new BadArguments(error instanceof Error ? error.message : String(error), { cause: error });
-  }
 }
 
 function oneOf<Choice extends string>(name: string, value: string | undefined, choices: readonly Choice[]): Choice {

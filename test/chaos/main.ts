@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { failRun, readArguments } from '../kit/read-arguments.js';
 import { ChaosRun } from './run.js';
 
 // `npm run chaos`: a real cluster under load while a fault comes every few seconds; then the promises are checked.
@@ -18,7 +19,7 @@ const text = { type: 'string' } as const;
 
 /** The exit code: 0 nothing broken, 1 a promise was broken or the run failed, 2 bad arguments. */
 async function main(): Promise<number> {
-  const { values } = parseArgs({ options: { minutes: text, seed: text, store: text, rate: text, keep: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } });
+  const values = readArguments(() => parseArgs({ options: { minutes: text, seed: text, store: text, rate: text, keep: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } }).values);
   const minutes = Number(values.minutes ?? 30);
   const seed = Number(values.seed ?? Math.floor(Math.random() * 1_000_000));
   const rate = Number(values.rate ?? 200);
@@ -43,6 +44,5 @@ for (const [signal, code] of [['SIGINT', 130], ['SIGTERM', 143]] as const) proce
 try {
   process.exitCode = await main();
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-  process.exitCode = 1;
+  process.exitCode = failRun(error, usage);
 }

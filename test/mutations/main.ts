@@ -43,13 +43,32 @@ function judge(folder: string, mutant: Mutant, isGreenWithout: boolean): Verdict
   }
 }
 
-function main(word = ''): number {
+const usage = `npm run mutations [-- WORD]
+
+  WORD   only the guards whose name has it; without: all
+`;
+
+/** The exit code: 0 all caught, 1 not all, 2 bad arguments. */
+function main(args: readonly string[]): number {
+  const [word = '', ...more] = args;
+  if (word === '--help' || word === '-h') {
+    process.stdout.write(usage);
+    return 0;
+  }
+  const chosen = mutants.filter(({ guard }) => guard.includes(word));
+  if (more.length === 0 && chosen.length > 0) return play(chosen);
+  const names = mutants.map(({ guard }) => `  ${guard}\n`).join('');
+  process.stderr.write(`${more.length > 0 ? 'more than one word is given' : `no guard has "${word}" in its name`}\n\n${usage}\nThe guards:\n${names}`);
+  return 2;
+}
+
+function play(chosen: readonly Mutant[]): number {
   const folder = copy();
   const table = new Table({ head: ['guard', 'without it', 'by'], style: { head: [], border: [] } });
   let bad = 0;
   try {
     const untouched = new Map<string, boolean>();
-    for (const mutant of mutants.filter(({ guard }) => guard.includes(word))) {
+    for (const mutant of chosen) {
       const key = JSON.stringify(mutant.proof);
       if (!untouched.has(key)) untouched.set(key, green(folder, mutant));
       const verdict = judge(folder, mutant, untouched.get(key) ?? false);
@@ -64,4 +83,4 @@ function main(word = ''): number {
   return bad === 0 ? 0 : 1;
 }
 
-process.exitCode = main(process.argv[2]);
+process.exitCode = main(process.argv.slice(2));

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { failRun, readArguments } from '../kit/read-arguments.js';
 import { type Run, simulate } from './simulate.js';
 
 const usage = `npm run simulate -- [--seeds N] [--from S] | --seed S [--verbose]
@@ -10,7 +11,7 @@ const usage = `npm run simulate -- [--seeds N] [--from S] | --seed S [--verbose]
 
 /** Plays seeds; prints those that break a promise. Gives the exit code. */
 async function main(): Promise<number> {
-  const { values } = parseArgs({ options: { seeds: { type: 'string', default: '300' }, from: { type: 'string', default: '1' }, seed: { type: 'string' }, verbose: { type: 'boolean', default: false }, help: { type: 'boolean' } } });
+  const values = readArguments(() => parseArgs({ options: { seeds: { type: 'string', default: '300' }, from: { type: 'string', default: '1' }, seed: { type: 'string' }, verbose: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h' } } }).values);
   if (values.help === true) {
     process.stdout.write(usage);
     return 0;
@@ -40,4 +41,8 @@ function describe({ seed, violations, hash, events, jobs, virtualMs }: Run): str
   return `seed ${seed}: ${violations.length === 0 ? 'green' : 'FAILED'}, ${jobs} jobs, ${events} steps, ${Math.round(virtualMs / 1_000)} s of virtual time, trace ${hash}\n${lines.join('')}`;
 }
 
-process.exitCode = await main();
+try {
+  process.exitCode = await main();
+} catch (error) {
+  process.exitCode = failRun(error, usage);
+}

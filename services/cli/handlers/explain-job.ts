@@ -15,7 +15,10 @@ export const explainJob: ClientHandler<ValuesOf<typeof whichOptions>> = async ({
   output.data(answer, () => {
     if (answer.causes.length === 0) return free;
     const rows = answer.causes.map((cause) => [shortName(cause.reason, 'WAIT_REASON'), cause.message, formatTime(cause.until)]);
-    return `${answer.instance_id} is ${state}\n\n${formatRows({ head: ['cause', 'message', 'until'], rows })}`;
+    // The store is away, or the tracker has nothing to read it from yet.
+    const name = answer.instance_id || `of task ${options.taskId ?? ''}`;
+    const about = state === 'UNSPECIFIED' ? `whether there is a job ${name} is not known while this lasts:` : `${answer.instance_id} is ${state}`;
+    return `${about}\n\n${formatRows({ head: ['cause', 'message', 'until'], rows })}`;
   });
   return 'ok';
 };

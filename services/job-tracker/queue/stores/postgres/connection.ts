@@ -1,6 +1,7 @@
 import { Socket } from 'node:net';
 import pg from 'pg';
 import { messageOf } from '../../../../../shared/errors/lts-error.js';
+import { quoted } from '../../../../../shared/errors/quoted.js';
 import type { Clock } from '../../../../../shared/time/clock.js';
 import { PgFailure } from './pg-errors.js';
 
@@ -106,7 +107,17 @@ export class Connection {
   }
 }
 
+/** The modes of TLS that the driver knows; with any other word it would take its own default. */
+const sslModes = ['disable', 'no-verify', 'prefer', 'require', 'verify-ca', 'verify-full'];
+
+function requireSslMode(url: string): void {
+  const mode = new URLSearchParams(url.split('?')[1]).get('sslmode');
+  if (mode === null || sslModes.includes(mode)) return;
+  throw new PgFailure('CONFIG_INVALID', `postgresUrl: sslmode is ${quoted(mode)}; it can be ${sslModes.join(', ')}`, { rolledBack: true, kind: 'denied' });
+}
+
 function makeClient({ url, what, who, pooled, statementTimeoutMs }: ConnectionOptions, socket: Socket): pg.Client {
+  requireSslMode(url);
   const settings = {
     tcp_user_timeout: goneAfterMs,
     client_connection_check_interval: checkEveryMs,

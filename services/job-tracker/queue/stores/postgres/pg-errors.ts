@@ -38,12 +38,20 @@ const table: readonly { codes: RegExp; kind: PgFailureKind; reason: Reason; hint
   { codes: /^(22|23|54)/, kind: 'data', reason: 'STORE_FAILED', hint: 'the value cannot be stored' },
 ];
 
+/** What the driver itself says when an address lacks something, and the way out. */
+const refusals: readonly { said: RegExp; hint: string }[] = [
+  { said: /client password must be a string/, hint: 'no password; give it in postgresUrl or by PGPASSWORD' },
+  { said: /server does not support SSL/, hint: 'turn on ssl there, or correct sslmode in postgresUrl' },
+];
+
 /**
  * What an error means. An ERROR ends the statement, and with it all that it did. A FATAL one ends the session, perhaps
  * after the commit; so does a lost connection: once the call was sent its outcome is unknown.
  */
 export function failureOf(server: string, error: unknown, sent: boolean): PgFailure {
   if (error instanceof PgFailure) return error;
+  const refusal = refusals.find(({ said }) => said.test(messageOf(error)));
+  if (refusal !== undefined) return new PgFailure('CONFIG_INVALID', `store ${server}: ${messageOf(error)}; ${refusal.hint}`, { rolledBack: true, kind: 'denied', cause: error });
   const { code, severity } = fieldsOf(error);
   const isState = /^[0-9A-Z]{5}$/.test(code) && severity !== '';
   const sqlState = isState ? code : '';
