@@ -73,7 +73,7 @@ export class Connection {
       connected: () => this.#onConnected(),
       ended: (cause, expired) => this.#onEnded(cause, expired),
     });
-    this.#timer = this.#clock.after(options.handshakeMs, () => this.end(`no session within ${options.handshakeMs} ms`));
+    this.#timer = this.#clock.after(options.handshakeMs, () => this.end(`no session within ${Math.round(options.handshakeMs)} ms`));
   }
 
   connect(): void {
