@@ -21,6 +21,7 @@ export const events = {
   'owner.taken': 'Partitions are owned and loaded.',
   'owner.released': 'Partitions were released.',
   'owner.fenced': 'A higher epoch is stored: the partitions were dropped.',
+  'owner.displaced': 'Who has the partitions now that were dropped because of a higher epoch.',
   'owner.reload': 'The outcome of a commit is unknown: the partitions are taken and loaded again.',
   'store.opened': 'The store is open.',
   'store.locked': 'Another process holds the store.',

@@ -33,7 +33,7 @@ describe('somebody deletes the row that says who owns a partition', () => {
   }
 
   it.each(['sqlite', 'postgres'] as const)('on %s: nobody hands out its jobs then, rather than everybody, and the trackers say what is wrong', async (store) => {
-    cluster = await Cluster.start({ trackers: 2, store });
+    cluster = await Cluster.start({ trackers: 2, store, trackerEnv: () => ({ LTS_LOG_LEVEL: 'debug' }) });
     const owner = await cluster.ownerOf(group);
     const partition = partitionOf(group, (await owner.admin.cluster()).map?.partitions ?? 1);
     load = new Load(cluster);

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { LtsError } from '../../../shared/errors/lts-error.js';
-import { silentLogger } from '../../../shared/log/logger.js';
+import { type Logger, silentLogger } from '../../../shared/log/logger.js';
 import { partitionOf } from '../../../shared/partition.js';
 import { VirtualClock } from '../../../test/kit/virtual-clock.js';
 import { OwnedGroups } from '../queue/owned-groups.js';
@@ -47,11 +47,13 @@ class Epochs {
 class Node {
   readonly groups = new OwnedGroups(100);
   readonly dropped: number[][] = [];
+  readonly warnings: [string, unknown][] = [];
   readonly ownership: Ownership;
   flushing: Promise<void> = Promise.resolve();
   hears = true;
 
   constructor(name: string, epochs: Epochs, live: ReadonlySet<string>, clock: VirtualClock) {
+    const log: Logger = { ...silentLogger, warn: (event, fields) => void this.warnings.push([event, fields]) };
     this.ownership = new Ownership({
       store: epochs as unknown as QueueStore,
       groups: this.groups,
@@ -63,7 +65,7 @@ class Node {
       events: { adopted: () => undefined, dropped: (partitions) => this.dropped.push([...partitions]), fenced: () => undefined },
       displaceAfterMs,
       clock,
-      log: silentLogger,
+      log,
     });
     this.ownership.standAs(name);
   }
@@ -186,6 +188,8 @@ describe('Ownership', () => {
     await epochs.take([1], { nodeId: 'b', incarnation: 'b', pid: 1 });
     a.ownership.fenced([1]);
     expect(a.owned).toEqual([0, 2, 3]);
+    await clock.advance(0);
+    expect(a.warnings).toEqual([['owner.fenced', { partitions: '1' }], ['owner.displaced', { owners: ['b'], partitions: '1' }]]);
     expect(a.dropped).toEqual([[1]]);
     a.ownership.assign([0]);
     await clock.advance(100);
@@ -203,6 +207,22 @@ describe('Ownership', () => {
     epochs.gone.clear();
     await clock.advance(3_000);
     expect([b.owned, b.ownership.trouble]).toEqual([[1, 2, 3], undefined]);
+  });
+
+  it('tells a failure once, every 30 s again, and anew when it comes back', async () => {
+    epochs.gone.add(2);
+    live.delete('a');
+    b.ownership.assign([2]);
+    await clock.advance(20_000);
+    expect(b.warnings).toEqual([['store.failed', { operation: 'take', reason: 'STORE_DAMAGED', why: expect.stringContaining('no partition 2') }]]);
+    await clock.advance(15_000);
+    expect(b.warnings).toHaveLength(2);
+    epochs.gone.clear();
+    await clock.advance(3_000);
+    epochs.gone.add(2);
+    b.ownership.reload([2], new LtsError('STORE_FAILED', 'unknown'));
+    await clock.advance(1_000);
+    expect(b.warnings.map(([event]) => event)).toEqual(['store.failed', 'store.failed', 'owner.reload', 'store.failed']);
   });
 
   it('lets go of all that is left when it leaves', async () => {

@@ -7,6 +7,7 @@ import type { Clock } from '../../../shared/time/clock.js';
 import { withDeadline } from '../../../shared/time/deadline.js';
 import type { OwnedGroups } from '../queue/owned-groups.js';
 import type { HeldEpoch, OwnerIdentity, QueueStore, StoreIdentity } from '../queue/queue-store.js';
+import { Repeats } from './repeats.js';
 
 /** What follows from ownership. */
 export interface OwnershipEvents {
@@ -78,6 +79,7 @@ export class Ownership {
   #running = false;
   #draining = false;
   #trouble: LtsError | undefined;
+  readonly #failures: Repeats;
 
   constructor(parts: OwnershipParts) {
     this.#parts = parts;
@@ -85,6 +87,7 @@ export class Ownership {
     this.#groups = parts.groups;
     this.#clock = parts.clock;
     this.#log = parts.log;
+    this.#failures = new Repeats(parts.clock);
     this.#identity = { nodeId: '', ...parts.identity };
   }
 
@@ -97,7 +100,7 @@ export class Ownership {
       this.#opened = await this.#openStore();
     } catch (error) {
       if (hopeless.has(toLtsError(error).reason)) throw error;
-      this.#log.warn('store.failed', { operation: 'open', error });
+      this.#tellFailure('open', error);
     }
   }
 
@@ -188,6 +191,7 @@ export class Ownership {
     }
     this.#parts.events.dropped(held);
     this.#parts.events.fenced();
+    void this.#tellHolders(held);
   }
 
   /** Asks the store whether the epochs are still current. To be called about every second. */
@@ -198,7 +202,7 @@ export class Ownership {
       const stale = await this.#store.fenced(held);
       this.fenced(stale.filter((partition) => held.some((each) => each.partition === partition && each.epoch === this.epochOf(partition))));
     } catch (error) {
-      this.#log.warn('store.failed', { operation: 'fenced', error });
+      this.#tellFailure('fenced', error);
     }
   }
 
@@ -211,6 +215,23 @@ export class Ownership {
   /** Lets go of all partitions; what was on its way must be stored by now. */
   async release(): Promise<void> {
     await this.#letGo([...this.#epochs.keys()]);
+  }
+
+  /** Names who has the partitions now, so that a tracker of another registry on the same store is found. */
+  async #tellHolders(partitions: readonly number[]): Promise<void> {
+    try {
+      const now = (await this.#store.owners()).filter(({ partition, nodeId }) => nodeId !== '' && partitions.includes(partition));
+      if (now.length > 0) this.#log.warn('owner.displaced', { owners: [...new Set(now.map(({ nodeId }) => nodeId))], partitions: formatRanges(now.map(({ partition }) => partition)) });
+    } catch (error) {
+      this.#tellFailure('owners', error);
+    }
+  }
+
+  /** What is tried again every moment is told once, and again every 30 s; in between for debugging only. */
+  #tellFailure(operation: string, error: unknown): void {
+    const { reason, message } = toLtsError(error);
+    const level = this.#failures.isNews(message) ? 'warn' : 'debug';
+    this.#log[level](reason === 'STORE_LOCKED' ? 'store.locked' : 'store.failed', { operation, reason, ...(reason === 'INTERNAL' ? { error } : { why: message }) });
   }
 
   #held(): HeldEpoch[] {
@@ -231,11 +252,12 @@ export class Ownership {
         if (free.length > 0) await this.#take(free);
         if (absent.length > 0) throw noRow(absent);
         this.#trouble = undefined;
+        this.#failures.clear();
         tries = 0;
         if (free.length < missing.length) await this.#clock.sleep(this.#parts.hearsRegistry() ? pollMs : deafPollMs);
       } catch (error) {
         this.#trouble = toLtsError(error);
-        this.#log.warn(this.#trouble.reason === 'STORE_LOCKED' ? 'store.locked' : 'store.failed', { error });
+        this.#tellFailure('take', error);
         await this.#clock.sleep(backoffMs(tries++, 100, 2_000));
       }
     }
