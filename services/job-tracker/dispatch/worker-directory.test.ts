@@ -18,6 +18,7 @@ class Bench {
   readonly lost: string[] = [];
   readonly unstarted: string[] = [];
   readonly slots: string[] = [];
+  readonly ends: (string | undefined)[] = [];
   readonly mended: [string, Record<string, unknown>][] = [];
   readonly directory = new WorkerDirectory(
     this.groups,
@@ -58,7 +59,7 @@ class Bench {
     const frames: RawWorkResponse[] = [];
     const stream = { write: (frame: RawWorkResponse) => frames.push(frame) > 0, once: () => undefined };
     const writer = new StreamWriter<RawWorkResponse>(stream, { onStall: () => undefined, clock: this.clock });
-    const session = new WorkerSession({ writer, end: () => undefined, room: () => undefined, read: () => undefined }, this.clock.monotonic());
+    const session = new WorkerSession({ writer, end: (error) => this.ends.push(error?.reason), room: () => undefined, read: () => undefined }, this.clock.monotonic());
     const hello = { node_id: nodeId, incarnation, node_group: 'g', types: [], work_threads: 4, host: '', pid: 0, version: '', predecessors, master_token: 0 };
     return { worker: this.directory.open(hello, 'peer', session), session, frames };
   }
@@ -202,8 +203,23 @@ describe('WorkerDirectory', () => {
     const first = bench.connect('i1');
     const second = bench.connect('i1');
     expect(first.session.closed).toBe(true);
+    // The hello of a stream that was given up may come last: its process must not end for it.
+    expect(bench.ends).toEqual(['CANCELLED']);
     bench.directory.closed(first.worker, first.session, false);
     expect(second.worker.session).toBe(second.session);
+  });
+
+  it('gives up what could not be written to a worker whose grace time is over', async () => {
+    bench.adopt([{ id: 'a', incarnation: 'i1' }]);
+    const { worker, session } = bench.connect('i1');
+    bench.directory.inventory(worker, [held('a')], true);
+    bench.directory.closed(worker, session, false);
+    await bench.clock.advance(graceMs);
+    expect(bench.lost).toEqual(['a']);
+    const late = bench.groups.execute({ ...[...worker.executions][0] as Execution, id: 'late' }, 0);
+    worker.executions.add(late);
+    bench.directory.notSent(worker, late);
+    expect(bench.unstarted).toEqual(['late']);
   });
 
   it('gives an attempt that could not be written to the worker when it is back', () => {

@@ -88,7 +88,7 @@ export class WorkerDirectory {
       throw new LtsError('BAD_FRAME', `hello.incarnation ${identity.incarnation} is that of another node or group; make a fresh one per process start`);
     }
     const worker = known ?? this.#add(identity, hello.node_group);
-    worker.session?.end(new LtsError('INCARNATION_SUPERSEDED', `the same process (${hello.incarnation}) opened a newer stream`));
+    worker.session?.end(new LtsError('CANCELLED', `the same process (${hello.incarnation}) opened a newer stream`));
     worker.session = session;
     worker.info = { workThreads: hello.work_threads, host: hello.host.slice(0, longestName), pid: hello.pid, version: hello.version.slice(0, longestName), address };
     worker.types = new Set(hello.types);
@@ -235,13 +235,13 @@ export class WorkerDirectory {
     session?.flush();
   }
 
-  /** The attempt was stored but its task could not be written: it is sent again when the worker is back. */
+  /** The attempt was stored but its task could not be written: it is sent again when the worker is back, and given up when that is not awaited any more. */
   notSent(worker: Worker, execution: Execution): void {
     execution.held = false;
     if (worker.confirmed) {
       this.#sendAgain(worker, execution);
       this.#events.slotsChanged(worker.group);
-    } else if (this.#byIncarnation.get(worker.identity.incarnation) !== worker) this.#events.unstarted(execution);
+    } else if (this.#byIncarnation.get(worker.identity.incarnation) !== worker || (worker.session === undefined && worker.grace === undefined)) this.#events.unstarted(execution);
   }
 
   /** After a cancel nothing is begun: it is over then. */

@@ -184,6 +184,17 @@ describe('Ownership', () => {
     expect([a.owned, a.ownership.epochOf(1)]).toEqual([[0, 1, 2, 3], 2]);
   });
 
+  it('tells that a partition is gone which is assigned to another while it is taken again', async () => {
+    let loaded = (): void => undefined;
+    epochs.loading = new Promise<void>((resolve) => (loaded = resolve));
+    a.ownership.reload([1], new LtsError('STORE_FAILED', 'unknown'));
+    await clock.advance(0);
+    a.ownership.assign([0, 2, 3]);
+    loaded();
+    await clock.advance(100);
+    expect([a.owned, a.dropped]).toEqual([[0, 2, 3], [[1]]]);
+  });
+
   it('drops at once what was taken over', async () => {
     await epochs.take([1], { nodeId: 'b', incarnation: 'b', pid: 1 });
     a.ownership.fenced([1]);

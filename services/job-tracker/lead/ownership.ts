@@ -7,37 +7,8 @@ import type { Clock } from '../../../shared/time/clock.js';
 import { withDeadline } from '../../../shared/time/deadline.js';
 import type { OwnedGroups } from '../queue/owned-groups.js';
 import type { HeldEpoch, OwnerIdentity, QueueStore, StoreIdentity } from '../queue/queue-store.js';
+import type { OwnershipParts } from './ownership-parts.js';
 import { Repeats } from './repeats.js';
-
-/** What follows from ownership. */
-export interface OwnershipEvents {
-  /** The partition is loaded: workers are asked, timers armed, work goes on. */
-  adopted(partition: number): void;
-  /** These are not owned any more. */
-  dropped(partitions: readonly number[]): void;
-  /** A higher epoch is stored although the registry may still name this tracker. */
-  fenced(): void;
-}
-
-/** What ownership stands on. */
-export interface OwnershipParts {
-  store: QueueStore;
-  groups: OwnedGroups;
-  identity: Omit<OwnerIdentity, 'nodeId'>;
-  /** host:port of the partition's owner by the map; "" when that is nobody, or this tracker. */
-  ownerOf(partition: number): string;
-  /** Whether the registry shows this process start of a tracker. */
-  isLive(incarnation: string): boolean;
-  /** Whether the registry is heard: without it nobody else is displaced. */
-  hearsRegistry(): boolean;
-  /** Resolves when all changes that were begun are in the store. */
-  flushed(): Promise<void>;
-  events: OwnershipEvents;
-  /** How long a live holder is waited for before it is displaced, in milliseconds: the session time of the registry. */
-  displaceAfterMs: number;
-  clock: Clock;
-  log: Logger;
-}
 
 /** Errors of a store that trying again does not mend. */
 const hopeless: ReadonlySet<Reason> = new Set(['STORE_FOREIGN', 'STORE_NEWER', 'STORE_DAMAGED', 'STORE_UNSAFE', 'CONFIG_INVALID']);
@@ -75,6 +46,8 @@ export class Ownership {
   readonly #epochs = new Map<number, number>();
   /** Since when a wanted partition is held by another live tracker, monotonic milliseconds. */
   readonly #waitingSince = new Map<number, number>();
+  /** Whose adoption was told, and whose loss was not yet: what is being taken again has its workers and receivers still. */
+  readonly #told = new Set<number>();
   #opened: StoreIdentity | undefined;
   #running = false;
   #draining = false;
@@ -189,7 +162,7 @@ export class Ownership {
       this.#epochs.delete(partition);
       this.#groups.drop(partition);
     }
-    this.#parts.events.dropped(held);
+    this.#tellDropped(held);
     this.#parts.events.fenced();
     void this.#tellHolders(held);
   }
@@ -307,7 +280,13 @@ export class Ownership {
     // Assigned to another meanwhile: it is released without having been owned.
     if (!this.#wanted.has(held.partition)) return;
     this.#groups.adopt(held, rows);
+    this.#told.add(held.partition);
     this.#parts.events.adopted(held.partition);
+  }
+
+  #tellDropped(partitions: readonly number[]): void {
+    const told = partitions.filter((partition) => this.#told.delete(partition));
+    if (told.length > 0) this.#parts.events.dropped(told);
   }
 
   async #openStore(): Promise<StoreIdentity> {
@@ -332,7 +311,7 @@ export class Ownership {
       this.#groups.drop(partition);
     }
     const released = this.#store.release(held);
-    if (owned.length > 0) this.#parts.events.dropped(partitions);
+    this.#tellDropped(partitions);
     try {
       await released;
       this.#log.info('owner.released', { partitions: formatRanges(held.map(({ partition }) => partition)), tookMs: Math.round(this.#clock.monotonic() - begun) });

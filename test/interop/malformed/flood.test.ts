@@ -138,7 +138,7 @@ describe('a worker', () => {
     const streams: WorkStream[] = [];
     for (let n = 0; n < 100; n++) streams.push(await new WorkStream(hostile, { group: 'twins', incarnation }).join());
     await eventually(() => streams.filter((stream) => stream.end === undefined).length === 1);
-    expect(streams[0]?.end).toMatchObject({ code: status.FAILED_PRECONDITION, reason: 'INCARNATION_SUPERSEDED' });
+    expect(streams[0]?.end).toMatchObject({ code: status.CANCELLED, reason: 'CANCELLED' });
     expect(await nodesOf('twins')).toBe(1);
   });
 });
