@@ -81,6 +81,18 @@ describe('Dispatcher with limits', () => {
     expect(bench.looks).toBeLessThan(40);
   });
 
+  it('keeps what has gathered of its rate when another limit is set', async () => {
+    const bench = new Bench({ startsPerSecond: 2 });
+    await bench.ready(10);
+    for (let change = 0; change < 20; change++) {
+      await bench.clock.advance(250);
+      bench.groups.limit(bench.group, { startsPerSecond: 2, backlog: 100 + change });
+      bench.dispatcher.dispatch(bench.group);
+      await settle();
+    }
+    expect(bench.started.length).toBeGreaterThanOrEqual(8);
+  });
+
   it('looks again at once when the limit is lifted while it sleeps', async () => {
     const bench = new Bench({ startsPerSecond: 0.001 });
     await bench.ready(3);

@@ -361,6 +361,13 @@ describe('WorkerDirectory', () => {
     expect(bench.lost).toEqual(['a']);
   });
 
+  it('does not speak for another process of its node while that is connected', () => {
+    bench.adopt([{ id: 'a', incarnation: 'i1' }]);
+    const [execution] = bench.groups.executions.values() as unknown as [Execution];
+    bench.connect('i1');
+    expect(bench.directory.speaksFor(bench.connect('i2').worker, execution)).toBe('later');
+  });
+
   it('speaks for its node, and for those whose FailStore it holds once they are gone', () => {
     bench.adopt([{ id: 'a', incarnation: 'dead' }]);
     const [execution] = bench.groups.executions.values() as unknown as [Execution];

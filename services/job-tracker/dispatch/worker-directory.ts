@@ -204,12 +204,12 @@ export class WorkerDirectory {
   }
 
   /**
-   * Whether the worker speaks for the one that has the attempt. 'later': that is a neighbour which is still connected, as
-   * far as is known.
+   * Whether the worker speaks for the one that has the attempt. 'later': that is another process which is still
+   * connected, as far as is known.
    */
   speaksFor(worker: Worker, execution: Execution): 'yes' | 'later' | 'no' {
     if (execution.nodeGroup !== worker.group || !worker.speaksFor(execution.worker)) return 'no';
-    return execution.worker.nodeId === worker.identity.nodeId || this.find(execution.worker)?.session === undefined ? 'yes' : 'later';
+    return execution.worker.incarnation === worker.identity.incarnation || this.find(execution.worker)?.session === undefined ? 'yes' : 'later';
   }
 
   slots(worker: Worker, granted: number): void {

@@ -1,12 +1,19 @@
 import { z } from 'zod';
-import type { Assignment } from './assign.js';
+import type { AssignedTracker, Assignment } from './assign.js';
 
 /** What is read from the registry is untrusted: bounded, and checked for its form. */
+const tracker = z.object({ nodeId: z.string().max(128), incarnation: z.string().max(64), address: z.string().max(300) });
+const mostTrackers = 1_000;
 const schema = z.object({
   leader: z.object({ nodeId: z.string().max(128), sequence: z.number().int() }),
-  trackers: z.array(z.object({ nodeId: z.string().max(128), incarnation: z.string().max(64), address: z.string().max(300) })).max(1_000),
+  trackers: z.array(tracker).max(mostTrackers),
   owners: z.array(z.string().max(128)).max(4_096),
 });
+
+/** Those that an assignment can name: one that the readers refuse would leave everything without an owner. */
+export function assignable<T extends AssignedTracker>(members: readonly T[]): T[] {
+  return members.filter((member) => tracker.safeParse(member).success).slice(0, mostTrackers);
+}
 
 export function encodeAssignment(assignment: Assignment): Uint8Array {
   return Buffer.from(JSON.stringify(assignment), 'utf8');

@@ -31,12 +31,13 @@ class Standing {
 
 describe('Lead', () => {
   let clock: VirtualClock;
+  let hub: LocalRegistryHub;
   let a: Standing;
   let b: Standing;
 
   beforeEach(async () => {
     clock = new VirtualClock();
-    const hub = new LocalRegistryHub();
+    hub = new LocalRegistryHub();
     a = new Standing('a', hub, clock);
     b = new Standing('b', hub, clock);
     await clock.advance(100);
@@ -58,7 +59,7 @@ describe('Lead', () => {
   });
 
   it('tells both of two live trackers with one node id, once', async () => {
-    const hub = new LocalRegistryHub();
+    hub = new LocalRegistryHub();
     const first = new Standing('same', hub, clock, 'i-1', 'one:1');
     const second = new Standing('same', hub, clock, 'i-2', 'two:2');
     const third = new Standing('other', hub, clock);
@@ -68,6 +69,14 @@ describe('Lead', () => {
     expect(second.warnings).toEqual(told('two:2', 'one:1'));
     expect(third.warnings).toEqual([]);
     for (const { registry } of [first, second, third]) await registry.close();
+  });
+
+  it('gives nothing to a member whose name no assignment can hold', async () => {
+    const odd = new LocalRegistry(hub, silentLogger);
+    odd.register({ kind: 'job-tracker', nodeId: 'x'.repeat(200), incarnation: 'x-1', nodeGroup: '', address: '127.0.0.1:1', version: '1', startedAt: 0 });
+    await clock.advance(100);
+    expect([a.assigned.length, b.assigned.length]).toEqual([2, 2]);
+    await odd.close();
   });
 
   it('waits after an outage for those who have not registered anew yet, but not for ever', async () => {

@@ -3,7 +3,7 @@ import type { Logger } from '../../../shared/log/logger.js';
 import { type DocumentValue, type Election, isGood, type Member, type Registration, type Registry, type RegistryDocument, type RegistryState } from '../../../shared/registry/registry.js';
 import type { Clock } from '../../../shared/time/clock.js';
 import { type Assignment, type AssignedTracker, assign, newestPerNode, sameAssignment } from './assign.js';
-import { decodeAssignment, encodeAssignment } from './assignment-codec.js';
+import { assignable, decodeAssignment, encodeAssignment } from './assignment-codec.js';
 import type { ClusterView } from './cluster-view.js';
 import type { DrainedNodes } from './drained-nodes.js';
 
@@ -86,7 +86,7 @@ export class Lead {
       this.#decide();
     });
     this.#registry.watchMembers('job-tracker', (members) => {
-      this.#members = members;
+      this.#members = assignable(members);
       this.#warnOfNamesakes();
       this.#decide();
     });

@@ -184,6 +184,16 @@ describe('Ownership', () => {
     expect([a.owned, a.ownership.epochOf(1)]).toEqual([[0, 1, 2, 3], 2]);
   });
 
+  it('takes again at most twice a second when it fails again and again', async () => {
+    for (let time = 0; time < 100; time++) {
+      if (a.groups.partitions.has(1)) a.ownership.reload([1], new LtsError('STORE_FAILED', 'unknown'));
+      await clock.advance(20);
+    }
+    expect(epochs.takes.length).toBeLessThanOrEqual(5);
+    await clock.advance(1_000);
+    expect(a.owned).toEqual([0, 1, 2, 3]);
+  });
+
   it('tells that a partition is gone which is assigned to another while it is taken again', async () => {
     let loaded = (): void => undefined;
     epochs.loading = new Promise<void>((resolve) => (loaded = resolve));
@@ -234,6 +244,16 @@ describe('Ownership', () => {
     b.ownership.reload([2], new LtsError('STORE_FAILED', 'unknown'));
     await clock.advance(1_000);
     expect(b.warnings.map(([event]) => event)).toEqual(['store.failed', 'store.failed', 'owner.reload', 'store.failed']);
+  });
+
+  it('has no trouble any more with a partition that is assigned to another', async () => {
+    epochs.gone.add(1);
+    a.ownership.reload([1], new LtsError('STORE_FAILED', 'unknown'));
+    await clock.advance(500);
+    expect(a.ownership.trouble).toBeDefined();
+    a.ownership.assign([0, 2, 3]);
+    await clock.advance(5_000);
+    expect(a.ownership.trouble).toBeUndefined();
   });
 
   it('lets go of all that is left when it leaves', async () => {

@@ -17,6 +17,7 @@ const pollMs = 25;
 /** The same while the registry, which may name another owner by now, is away. */
 const deafPollMs = 1_000;
 const flushWithinMs = 1_000;
+const reloadPauseMs = 1_000;
 const loadsAtOnce = 4;
 
 /**
@@ -48,6 +49,8 @@ export class Ownership {
   readonly #waitingSince = new Map<number, number>();
   /** Whose adoption was told, and whose loss was not yet: what is being taken again has its workers and receivers still. */
   readonly #told = new Set<number>();
+  /** Monotonic milliseconds of the last commit of unknown outcome. */
+  #reloadedAt = Number.NEGATIVE_INFINITY;
   #opened: StoreIdentity | undefined;
   #running = false;
   #draining = false;
@@ -149,7 +152,12 @@ export class Ownership {
   reload(partitions: readonly number[], error: LtsError): void {
     this.#log.warn('owner.reload', { partitions: formatRanges(partitions), error });
     for (const partition of partitions) this.#groups.drop(partition);
-    void this.#settle();
+    const now = this.#clock.monotonic();
+    const isAgain = now - this.#reloadedAt < reloadPauseMs;
+    this.#reloadedAt = now;
+    // A commit that fails each time must not keep the store busy with taking.
+    if (isAgain) this.#clock.after(reloadPauseMs, () => void this.#settle(), { unref: true });
+    else void this.#settle();
   }
 
   /** A higher epoch is stored: drops the partitions at once. */
@@ -219,6 +227,7 @@ export class Ownership {
       const unwanted = [...this.#epochs.keys()].filter((partition) => !this.#wanted.has(partition));
       await this.#letGo(unwanted);
       const missing = [...this.#wanted].filter((partition) => !this.#groups.partitions.has(partition));
+      if (missing.length === 0) this.#trouble = undefined;
       if (unwanted.length + missing.length === 0) break;
       try {
         const { free, absent } = missing.length > 0 ? await this.#look(missing) : { free: [], absent: [] };

@@ -6,7 +6,7 @@ export type HoldingLimit = 'maxRunning' | 'startsPerSecond';
 
 /**
  * What may begin of one group. Starts that `startsPerSecond` did not use gather for one second, and at least to one
- * start. It begins with none, so that neither a take-over nor a change gives a second burst.
+ * start. It begins with none, so that neither a take-over nor another rate gives a second burst.
  */
 export class StartGate {
   /** Starts on their way into the store. */
@@ -22,9 +22,12 @@ export class StartGate {
   }
 
   set(limits: GroupLimits): void {
+    // Another limit that is set again and again must not take away what has gathered.
+    if (limits.startsPerSecond !== this.#limits.startsPerSecond) {
+      this.#gathered = 0;
+      this.#countedAt = undefined;
+    }
     this.#limits = limits;
-    this.#gathered = 0;
-    this.#countedAt = undefined;
     this.close();
   }
 
