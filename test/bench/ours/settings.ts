@@ -12,3 +12,6 @@ export interface LtsSettings {
 
 /** The group that runs a job. */
 export const nodeGroupOf = (jobNumber: number, groups: number): string => `bench-${jobNumber % groups}`;
+
+/** Of all workers of a process that is to be killed. */
+export const nodeIdOf = (pid: number): string => `worker-${pid}`;

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { TaskTracker } from '../../../services/task-tracker/index.js';
 import { runners } from '../../cluster/witness-runners.js';
 import { serve } from '../frame/child.js';
-import { type LtsSettings, nodeGroupOf } from './settings.js';
+import { type LtsSettings, nodeGroupOf, nodeIdOf } from './settings.js';
 
 /** One worker a group, in this process, whose runs write down that they began and ended. */
 let workers: TaskTracker[] = [];
@@ -11,7 +11,7 @@ serve({
   async open({ trackers, folder, groups, workThreads }: LtsSettings) {
     workers = Array.from(
       { length: groups },
-      (_, group) => new TaskTracker({ trackers, nodeGroup: nodeGroupOf(group, groups), workThreads, dataDir: join(folder, 'failstores'), nodeId: `worker-${process.pid}`, runners }),
+      (_, group) => new TaskTracker({ trackers, nodeGroup: nodeGroupOf(group, groups), workThreads, dataDir: join(folder, 'failstores'), nodeId: nodeIdOf(process.pid), runners }),
     );
     await Promise.all(workers.map((worker) => worker.start()));
     await Promise.all(workers.map((worker) => worker.connected));
