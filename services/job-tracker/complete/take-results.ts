@@ -67,7 +67,7 @@ export class ResultIntake {
     const speaks = this.#workers.speaksFor(worker, execution);
     if (speaks === 'no') return settle('REFUSAL_REASON_UNKNOWN');
     if (speaks === 'later' || execution.finishing) return settle('REFUSAL_REASON_LOADING');
-    this.#settlement.finish(execution, endOf(result), { retryAt: this.#workers.clocks.timeOf(worker, result.retry_at), neverBegan: neverBegan(result) }, (applied, error) => {
+    this.#settlement.finish(execution, endOf(result), { retryAt: this.#workers.clocks.retryAt(worker, result), neverBegan: neverBegan(result) }, (applied, error) => {
       if (error !== undefined) settle(error.reason === 'NOT_OWNER' ? 'REFUSAL_REASON_NOT_OWNER' : 'REFUSAL_REASON_LOADING');
       else if (applied) settle();
       else this.#late(worker, partition, result, settle);

@@ -28,9 +28,15 @@ export class WorkerClocks {
     worker.clockIsApart = isApart;
   }
 
-  /** A time in milliseconds that the worker told by its own clock, by the clock here; 0 stays 0. */
-  timeOf(worker: Worker, told: number): number {
+  /**
+   * When the worker wants a run to be tried again, by the clock here, in milliseconds; 0: it does not say. Its clock may
+   * have been set since the last ping: no run has ended in the future, so what its end lies there is taken off.
+   */
+  retryAt(worker: Worker, { retry_at: told, ended_at: endedAt }: { retry_at: number; ended_at: number }): number {
+    if (told <= 0) return 0;
     const offsetMs = worker.session?.clock.against(this.#clock) ?? 0;
-    return told > 0 && Math.abs(offsetMs) > wrongFromMs ? Math.max(told - offsetMs, 1) : told;
+    const knownMs = Math.abs(offsetMs) > wrongFromMs ? offsetMs : 0;
+    const aheadMs = endedAt - knownMs - this.#clock.now();
+    return Math.max(told - knownMs - (aheadMs > wrongFromMs ? aheadMs : 0), 1);
   }
 }
