@@ -30,19 +30,30 @@ export class CommitOrder {
     await this.#ask("SELECT pg_create_logical_replication_slot($1, 'test_decoding')", [slot]);
   }
 
-  /** Reads what is new. Rejects while PostgreSQL is away: nothing is lost then. */
+  /** Reads what is new. Rejects while PostgreSQL is away: nothing is lost then, for it is let go of only when it was read. */
   async read(): Promise<void> {
     for (let count = changesAtOnce; count >= changesAtOnce; ) {
-      const rows = await this.#ask("SELECT lsn, data FROM pg_logical_slot_get_changes($1, NULL, $2, 'include-xids', '0', 'skip-empty-xacts', '1')", [slot, changesAtOnce]);
+      const rows = await this.#ask("SELECT lsn, data FROM pg_logical_slot_peek_changes($1, NULL, $2, 'include-xids', '0', 'skip-empty-xacts', '1')", [slot, changesAtOnce]);
       count = rows.length;
-      let upTo = this.#read;
-      for (const { lsn, data } of rows) {
-        const at = position(lsn);
-        if (at > this.#read) this.#take(data);
-        if (data === 'COMMIT' && at > upTo) upTo = at;
-      }
-      this.#read = upTo;
+      const upTo = this.#takeAll(rows);
+      if (upTo !== undefined) await this.#ask('SELECT pg_replication_slot_advance($1, $2::pg_lsn)', [slot, upTo]);
     }
+  }
+
+  /** Whole transactions, in the order of their commits: the changes of one lie before commits of others. Gives where the last one ends. */
+  #takeAll(rows: readonly { lsn: string; data: string }[]): string | undefined {
+    let changes: string[] = [];
+    let upTo: string | undefined;
+    for (const { lsn, data } of rows) {
+      if (data === 'BEGIN') changes = [];
+      else if (data !== 'COMMIT') changes.push(data);
+      else {
+        if (position(lsn) > this.#read) for (const change of changes) this.#take(change);
+        if (position(lsn) > this.#read) this.#read = position(lsn);
+        upTo = lsn;
+      }
+    }
+    return upTo;
   }
 
   /** Records the epochs of each partition. */
