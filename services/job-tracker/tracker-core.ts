@@ -238,7 +238,7 @@ export class TrackerCore {
     const { store, registry, config } = this.#parts;
     const { view, groups, ownership, drained, drain } = this;
     const { repairs } = this.#repair;
-    return clusterStatus({ cluster: config.cluster, nodeId: this.#member?.nodeId ?? '', view, groups, ownership, drained, drain, registry: registry.state, store, repairs });
+    return clusterStatus({ cluster: config.cluster, nodeId: this.#member?.nodeId ?? '', view, groups, ownership, commitTrouble: this.#pipeline.trouble, drained, drain, registry: registry.state, store, repairs });
   }
 
   get #self(): Pick<TrackerFacts, 'since' | 'version' | 'pid' | 'host' | 'clock_offset'> {

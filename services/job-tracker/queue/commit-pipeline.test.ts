@@ -226,4 +226,19 @@ describe('CommitPipeline', () => {
     }
     expect(bench.pipeline.depth).toBe(0);
   });
+
+  it('tells why nothing is stored, until something is', async () => {
+    const bench = new Bench();
+    expect(bench.pipeline.trouble).toBeUndefined();
+    bench.add(0);
+    await settle();
+    bench.answers.shift()?.(new CommitFailed('DISK_LOW', 'the disk is full', true));
+    await settle();
+    expect(bench.pipeline.trouble?.message).toBe('the disk is full');
+    bench.add(0);
+    await settle();
+    bench.answers.shift()?.();
+    await settle();
+    expect(bench.pipeline.trouble).toBeUndefined();
+  });
 });

@@ -32,6 +32,7 @@ const mostRows = 1_000;
 const mostBytes = 4 * 1024 * 1024;
 /** A transition without a job, about. */
 const smallBytes = 256;
+const troubleHoldsMs = 60_000;
 
 /**
  * The one way into the store: what arrives while a commit runs forms the next one, transitions of all partitions
@@ -42,8 +43,10 @@ const smallBytes = 256;
 export class CommitPipeline {
   readonly #store: QueueStore;
   readonly #owner: PipelineOwner;
-  readonly #clock: Pick<Clock, 'soon'>;
+  readonly #clock: Pick<Clock, 'soon' | 'monotonic'>;
   readonly #queue = new FairQueue<Pending>(mostRows, mostBytes);
+  /** Monotonic milliseconds. */
+  #trouble: { error: LtsError; at: number } | undefined;
   #running = false;
   #scheduled = false;
   #idle: (() => void)[] = [];
@@ -51,7 +54,7 @@ export class CommitPipeline {
   #given = 0;
   #barriers: { at: number; resolve: () => void }[] = [];
 
-  constructor(store: QueueStore, owner: PipelineOwner, clock: Pick<Clock, 'soon'>) {
+  constructor(store: QueueStore, owner: PipelineOwner, clock: Pick<Clock, 'soon' | 'monotonic'>) {
     this.#store = store;
     this.#owner = owner;
     this.#clock = clock;
@@ -65,6 +68,11 @@ export class CommitPipeline {
   /** Bytes that wait for a commit. */
   get bytes(): number {
     return this.#queue.bytes;
+  }
+
+  /** Why the last commit came to nothing, when it was less than a minute ago and none has passed since. */
+  get trouble(): LtsError | undefined {
+    return this.#trouble !== undefined && this.#clock.monotonic() - this.#trouble.at < troubleHoldsMs ? this.#trouble.error : undefined;
   }
 
   /** Whether the group has at least its share of what waits. */
@@ -138,6 +146,7 @@ export class CommitPipeline {
     } catch (error) {
       return this.#failed(taken, epochs, error);
     }
+    this.#trouble = undefined;
     for (let i = 0; i < taken.length; i++) (taken[i] as Pending).settle(outcomes[i], undefined);
     this.#owner.onCommitted();
   }
@@ -145,6 +154,7 @@ export class CommitPipeline {
   async #failed(taken: Pending[], epochs: HeldEpoch[], cause: unknown): Promise<void> {
     const failed = cause instanceof CommitFailed ? cause : new CommitFailed('STORE_FAILED', 'the store failed', false, cause);
     if (failed.reason === 'STALE_EPOCH') return this.#fenced(taken, epochs, failed);
+    this.#trouble = { error: failed, at: this.#clock.monotonic() };
     if (failed.rolledBack) this.#owner.onRolledBack(failed);
     else this.#owner.onUnknown(epochs.map((held) => held.partition), failed);
     for (const pending of taken) pending.settle(undefined, failed);

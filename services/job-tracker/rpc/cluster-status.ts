@@ -1,3 +1,4 @@
+import type { LtsError } from '../../../shared/errors/lts-error.js';
 import type { GetClusterResponse } from '../../../shared/grpc/generated/lts/v1/GetClusterResponse.js';
 import { isGood, type RegistryState } from '../../../shared/registry/registry.js';
 import type { ClusterView } from '../lead/cluster-view.js';
@@ -15,6 +16,8 @@ export interface ClusterFacts {
   view: ClusterView;
   groups: OwnedGroups;
   ownership: Ownership;
+  /** Why no commit passes. */
+  commitTrouble: LtsError | undefined;
   drained: DrainedNodes;
   drain: NodeDrain;
   registry: RegistryState;
@@ -23,10 +26,10 @@ export interface ClusterFacts {
 }
 
 /** Map, ownership, store and registry as they are now. */
-export async function clusterStatus({ cluster, nodeId, view, groups, ownership, drained, drain, registry, store, repairs }: ClusterFacts): Promise<GetClusterResponse> {
+export async function clusterStatus({ cluster, nodeId, view, groups, ownership, commitTrouble, drained, drain, registry, store, repairs }: ClusterFacts): Promise<GetClusterResponse> {
   const health = await store.health();
   const holders = health.state === 'AWAY' ? [] : await holdersOf(store);
-  const { trouble } = ownership;
+  const trouble = ownership.trouble ?? commitTrouble;
   const storeState = trouble?.reason === 'STORE_LOCKED' ? 'LOCKED' : health.state;
   return {
     cluster,
