@@ -35,9 +35,8 @@ describe('worker and tracker are killed while jobs run, and the worker does not 
     const restarted = systemClock.monotonic();
     await cluster.startWorker('w2');
     await eventually(() => cluster.witness.starts().length === 8, { withinMs: 20_000, what: 'all run again' });
-    const tookMs = systemClock.monotonic() - restarted;
-    expect(tookMs).toBeGreaterThan(graceMs / 2);
-    expect(tookMs).toBeLessThan(graceMs + 5_000);
+    // Sooner than that when w2, which shares its folder, finds that w1 has ended.
+    expect(systemClock.monotonic() - restarted).toBeLessThan(graceMs + 5_000);
     expect(await conclude(cluster, load)).toEqual([]);
     for (const id of ids) expect(await a.admin.attempts(id)).toMatchObject([{ task_tracker: 'w1', outcome: 'ATTEMPT_OUTCOME_LOST' }, { attempt: 2, task_tracker: 'w2', outcome: 'ATTEMPT_OUTCOME_SUCCESS' }]);
   });

@@ -64,6 +64,7 @@ describe('nodes are drained and undrained under load', () => {
     expect(cluster.witness.starts().filter((line) => line.pid === pid)).toHaveLength(ran);
 
     await admin.drain('w2');
+    await eventually(async () => (await stateOf('w2')).every((state) => state === 'DRAINED'), { what: 'every owner knows that w2 is drained' });
     const id = await load.submitted({ node_group: 'mail' });
     await eventually(async () => (await admin.explain(id)).includes('WAIT_REASON_WORKERS_DRAINED'), { what: 'explain names the drain' });
     for (const name of ['w1', 'w2']) await admin.undrain(name);
