@@ -26,6 +26,7 @@ import { NodeDrain } from './lead/node-drain.js';
 import { Lead } from './lead/lead.js';
 import { agreeOnStore } from './lead/store-identity.js';
 import { Ownership } from './lead/ownership.js';
+import { Repeats } from './lead/repeats.js';
 import { CommitPipeline } from './queue/commit-pipeline.js';
 import { OwnedGroups } from './queue/owned-groups.js';
 import type { QueueStore } from './queue/queue-store.js';
@@ -60,8 +61,6 @@ export interface TrackerParts {
 const tickMs = 1_000;
 const retentionRoundMs = 60_000;
 const askAgainMs = 2_000;
-/** Its owner alone does what is to be done once for the whole store. */
-const choresPartition = 0;
 /** In a planned leave: how long the next owners are waited for. */
 const handOverWithinMs = 3_000;
 
@@ -122,12 +121,13 @@ export class TrackerCore {
       clock,
       log,
     });
+    const refusals = new Repeats(clock);
     this.#pipeline = new CommitPipeline(store, {
       epochOf: (partition) => this.ownership.epochOf(partition),
       notOwning: (partition) => this.ownership.notOwning(partition),
       onUnknown: (partitions, error) => this.ownership.reload(partitions, error),
       onFenced: (partitions) => this.ownership.fenced(partitions),
-      onRolledBack: (error) => log.warn('store.failed', { operation: 'commit', reason: error.reason, why: error.message }),
+      onRolledBack: (error) => refusals.isNews(error.message) && log.warn('store.failed', { operation: 'commit', reason: error.reason, why: error.message }),
       onCommitted: () => this.directory.flush(),
     }, clock);
     this.directory = new WorkerDirectory(
@@ -190,7 +190,7 @@ export class TrackerCore {
     often(tickMs, () => this.#tick());
     often(Math.min(config.pingInterval, GroupMasters.leaseMs(config.grace) / 4), () => this.#renewMasters());
     often(retentionRoundMs, () => {
-      if (this.groups.isOpen(choresPartition)) void this.#retention.round();
+      if (this.groups.hasChores) void this.#retention.round();
     });
   }
 

@@ -1,15 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../shared/package-root.js';
 import { eventually } from '../kit/eventually.js';
-
-/** The library of Debian's package faketime that gives a process a wall clock of its own. */
-const fakeTime = ['/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1', '/usr/lib/aarch64-linux-gnu/faketime/libfaketimeMT.so.1'].find((path) => existsSync(path));
-
-/** Whether wall clocks can be set here. */
-export const clocksCanBeSet = fakeTime !== undefined;
+import { clocksCanBeSet, WallClock } from '../kit/wall-clock.js';
 
 export interface ProgramOptions {
   name: string;
@@ -32,7 +27,8 @@ process.on('exit', () => {
 export class Program {
   readonly name: string;
   readonly #options: ProgramOptions;
-  readonly #clock: string;
+  /** Undefined: it cannot be set here. */
+  readonly #clock: WallClock | undefined;
   #child: ChildProcess | undefined;
   #starts = 0;
   /** Its end is our doing. */
@@ -41,8 +37,7 @@ export class Program {
   constructor(options: ProgramOptions) {
     this.name = options.name;
     this.#options = options;
-    this.#clock = join(options.folder, `${options.name}.clock`);
-    this.setClock(0);
+    this.#clock = clocksCanBeSet ? new WallClock(join(options.folder, `${options.name}.clock`), 0) : undefined;
   }
 
   /** Undefined while it does not run. */
@@ -59,7 +54,7 @@ export class Program {
     const path = join(this.#options.folder, `${this.name}-${++this.#starts}.log`);
     const log = openSync(path, 'a');
     const [script = '', ...args] = this.#options.command;
-    const child = spawn(process.execPath, [join(packageRoot, 'dist', script), ...args], { cwd: packageRoot, env: { ...process.env, ...this.#clockEnv() }, stdio: ['ignore', log, log] });
+    const child = spawn(process.execPath, [join(packageRoot, 'dist', script), ...args], { cwd: packageRoot, env: { ...process.env, ...this.#clock?.env }, stdio: ['ignore', log, log] });
     closeSync(log);
     this.#child = child;
     started.add(this);
@@ -90,8 +85,7 @@ export class Program {
 
   /** Its wall clock is off by so much, within a second. Needs `clocksCanBeSet`. */
   setClock(offsetMs: number): void {
-    const seconds = Math.round(offsetMs / 1_000);
-    writeFileSync(this.#clock, `${seconds < 0 ? '' : '+'}${seconds}`);
+    this.#clock?.set(offsetMs);
   }
 
   /** Memory and open files of the process as it is now. */
@@ -114,10 +108,5 @@ export class Program {
     const gone = once(child, 'exit');
     child.kill(signal);
     await gone;
-  }
-
-  #clockEnv(): Record<string, string> {
-    if (fakeTime === undefined) return {};
-    return { LD_PRELOAD: fakeTime, FAKETIME_TIMESTAMP_FILE: this.#clock, FAKETIME_CACHE_DURATION: '1', FAKETIME_DONT_FAKE_MONOTONIC: '1' };
   }
 }

@@ -5,10 +5,11 @@ import { lastingPort } from '../kit/ports.js';
 import { type Postgres, startPostgres } from '../kit/postgres.js';
 import { SmallDisk } from '../kit/small-disk.js';
 import { ZooKeeperServer } from '../kit/zookeeper.js';
+import { clocksCanBeSet } from '../kit/wall-clock.js';
 import { wallOffsetMs } from './host-clock.js';
 import { Link } from './link.js';
 import type { Targets } from './plan.js';
-import { clocksCanBeSet, Program } from './program.js';
+import { Program } from './program.js';
 
 /** Session time of the trackers in ZooKeeper: six ticks of 500 ms. */
 export const sessionMs = 3_000;

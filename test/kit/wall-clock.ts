@@ -2,6 +2,9 @@ import { existsSync, writeFileSync } from 'node:fs';
 
 const library = ['/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1', '/usr/lib/aarch64-linux-gnu/faketime/libfaketimeMT.so.1'].find((path) => existsSync(path));
 
+/** Whether wall clocks of processes can be set here. */
+export const clocksCanBeSet = library !== undefined;
+
 /** The wall clock of processes: apart from the true one, and set while they run. The monotonic clock goes on as it is. */
 export class WallClock {
   readonly #file: string;

@@ -39,6 +39,18 @@ it('tells of a group without a receiver once after five minutes, and again only 
   expect(told).toHaveLength(2);
 });
 
+it('leaves it to another tracker: what it told is forgotten', async () => {
+  const clock = new VirtualClock();
+  const counts = [{ submitNodeGroup: 'lonely', owed: 5, dead: 0 }];
+  const unclaimed = new UnclaimedFeedback({ countFeedback: () => Promise.resolve(counts) }, { hasReceiver: () => false }, clock, silentLogger);
+  await unclaimed.look();
+  await clock.advance(6 * minute);
+  await unclaimed.look();
+  expect(unclaimed.all()).toHaveLength(1);
+  unclaimed.forget();
+  expect(unclaimed.all()).toEqual([]);
+});
+
 it('goes on after a read that failed', async () => {
   const told: string[] = [];
   const log: Logger = { ...silentLogger, warn: (event: string) => void told.push(event) };

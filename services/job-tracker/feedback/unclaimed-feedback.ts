@@ -52,6 +52,11 @@ export class UnclaimedFeedback {
     }
   }
 
+  /** Another tracker looks now. */
+  forget(): void {
+    this.#groups.clear();
+  }
+
   #note(counts: readonly { submitNodeGroup: string; owed: number; dead: number }[]): void {
     const now = this.#clock.monotonic();
     const owed = new Map(counts.filter((each) => each.owed > each.dead && !this.#delivery.hasReceiver(each.submitNodeGroup)).map((each) => [each.submitNodeGroup, each.owed - each.dead]));

@@ -133,12 +133,9 @@ export class CommitPipeline {
   }
 
   async #commit(taken: Pending[]): Promise<void> {
-    const epochs: HeldEpoch[] = [];
-    for (const { transition } of taken) {
-      const { partition } = transition;
-      if (epochs.some((held) => held.partition === partition)) continue;
-      epochs.push({ partition, epoch: this.#owner.epochOf(partition) as number });
-    }
+    const touched = new Set<number>();
+    for (const { transition } of taken) touched.add(transition.partition);
+    const epochs: HeldEpoch[] = Array.from(touched, (partition) => ({ partition, epoch: this.#owner.epochOf(partition) as number }));
     epochs.sort((a, b) => a.partition - b.partition);
     let outcomes: Outcome[];
     try {

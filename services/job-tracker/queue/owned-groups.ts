@@ -45,6 +45,9 @@ export interface Execution extends Omit<ExecutingRow, 'taskId'> {
   progressText: string;
 }
 
+/** Its owner alone does what is to be done once for the whole store. */
+const choresPartition = 0;
+
 /** Fences of one epoch are below this; epochs stay below 2^21, so that a fence is an exact number. */
 const fencesPerEpoch = 2 ** 32;
 
@@ -121,6 +124,11 @@ export class OwnedGroups {
       this.groups.delete(name);
     }
     for (const [id, execution] of this.executions) if (execution.partition === partition) this.executions.delete(id);
+  }
+
+  /** Whether what is to be done once for the whole store is to be done here. */
+  get hasChores(): boolean {
+    return this.isOpen(choresPartition);
   }
 
   /** Whether the partition is owned and stays so, as far as is known: only then its work is begun. */

@@ -64,7 +64,8 @@ export class SelfRepair {
     directory.askAgain();
     void this.#reconciliation.step();
     if (this.#ticks++ % feedbackEveryTicks > 0 || groups.partitions.size === 0) return;
-    void this.unclaimed.look();
+    if (groups.hasChores) void this.unclaimed.look();
+    else this.unclaimed.forget();
     delivery.findPassedOver((submitNodeGroup, id) => this.repairs.note('FEEDBACK_REWOUND', { group: submitNodeGroup, instanceId: id }));
   }
 }

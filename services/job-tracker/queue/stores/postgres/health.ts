@@ -1,5 +1,6 @@
 import { formatDuration } from '../../../../../shared/time/duration.js';
 import type { Clock } from '../../../../../shared/time/clock.js';
+import { ClockEstimate } from '../../../../../shared/time/clock-estimate.js';
 import type { StoreHealth, StoreWarning } from '../../queue-store.js';
 import type { Lanes } from './lanes.js';
 import { PgFailure } from './pg-errors.js';
@@ -9,7 +10,7 @@ import { acksNotReplicated } from './replication.js';
 export interface WarningLimits {
   /** A transaction of another session that is older keeps vacuum from cleaning the queues. Milliseconds. */
   longSnapshotMs: number;
-  /** Due times are the tracker's wall times: clocks must not be further apart. Milliseconds. */
+  /** What hosts write and what jobs are due by are further apart then. Milliseconds. */
   clockOffsetMs: number;
 }
 
@@ -18,8 +19,6 @@ export const warningLimits: WarningLimits = { longSnapshotMs: 60_000, clockOffse
 const readWithinMs = 2_000;
 /** Warnings are looked for so often. */
 const warningsEveryMs = 5_000;
-/** The best measurement of the offset counts for so long. */
-const offsetHoldsMs = 60_000;
 
 /** What the server says of itself. Costs one small read each time, and a look at its sessions every few seconds. */
 export class ServerHealth {
@@ -27,7 +26,7 @@ export class ServerHealth {
   readonly #clock: Clock;
   readonly #limits: WarningLimits;
   readonly #demanded: boolean;
-  #offset: { ms: number; tripMs: number; at: number } | undefined;
+  readonly #serverClock = new ClockEstimate();
   #warnings: StoreWarning[] = [];
   #warnedAt = -Infinity;
 
@@ -44,7 +43,7 @@ export class ServerHealth {
     if (away === undefined) {
       try {
         // The first one may have had to connect.
-        if (this.#offset === undefined) await this.#measure();
+        if (this.#serverClock.against(this.#clock) === undefined) await this.#measure();
         await this.#measure();
         if (this.#clock.monotonic() - this.#warnedAt >= warningsEveryMs) await this.#look();
       } catch (error) {
@@ -52,22 +51,15 @@ export class ServerHealth {
         away = error;
       }
     }
-    const known = { freeBytes: undefined, clockOffsetMs: this.#offset?.ms ?? 0 };
+    const known = { freeBytes: undefined, clockOffsetMs: this.#serverClock.against(this.#clock) ?? 0 };
     if (away !== undefined) return { state: 'AWAY', message: away.message, ...known, warnings: [] };
     return { state: 'OK', message: '', ...known, warnings: [...this.#clockWarning(), ...this.#warnings] };
   }
 
-  /** The shorter the way there and back, the less the answer can be off: by half of it. */
   async #measure(): Promise<void> {
     const sent = this.#clock.monotonic();
     const { rows } = await this.#lanes.read<{ now: number }>('SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now', undefined, readWithinMs);
-    const at = this.#clock.monotonic();
-    const tripMs = at - sent;
-    const ms = Math.round((rows[0]?.now ?? 0) - (this.#clock.now() - tripMs / 2)) + 0;
-    const best = this.#offset;
-    // A clock that was set anew shows as more than both trips explain.
-    const isOld = best === undefined || at - best.at > offsetHoldsMs || Math.abs(best.ms - ms) > best.tripMs + tripMs;
-    if (isOld || tripMs <= best.tripMs) this.#offset = { ms, tripMs, at };
+    this.#serverClock.heard(rows[0]?.now ?? 0, sent, this.#clock.monotonic());
   }
 
   async #look(): Promise<void> {
@@ -90,7 +82,7 @@ export class ServerHealth {
   }
 
   #clockWarning(): StoreWarning[] {
-    const { ms = 0 } = this.#offset ?? {};
+    const ms = this.#serverClock.against(this.#clock) ?? 0;
     if (Math.abs(ms) <= this.#limits.clockOffsetMs) return [];
     return [{ reason: 'CLOCK_OFFSET', message: `the clock of the database's host is ${Math.abs(ms)} ms ${ms > 0 ? 'ahead of' : 'behind'} this host's; set both by NTP` }];
   }
