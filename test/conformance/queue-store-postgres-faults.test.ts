@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../kit/eventually.js';
-import { admit, OpenStore, owner } from './queue-store-bench.js';
+import { admit, finish, OpenStore, owner } from './queue-store-bench.js';
 import { type PostgresBench, SharedPostgres } from './queue-store-postgres-bench.js';
 import { StoreProcess } from './queue-store-process.js';
 
@@ -52,6 +52,18 @@ describe('faults of PostgreSQL and its clients', () => {
       await eventually(() => child.ended, { withinMs: 20_000, what: 'the paused owner notices that it is fenced' });
       expect(child.exitCode).toBe(3);
     }
+  });
+
+  it('the one change that damage keeps from the store is refused, and the others of its commit are taken', async () => {
+    const open = await OpenStore.of(bench.connect());
+    const seqs: number[] = [];
+    for (const taskId of ['a', 'b', 'damaged', 'c', 'd']) seqs.push(await open.running({ taskId }));
+    const [, , damaged = 0] = seqs;
+    await bench.sql("INSERT INTO lts.ended (seq, ended_at, id, state, attempts, retry_times, lost_times, message) SELECT seq, 0, id, 4, 1, 0, 0, '' FROM lts.live WHERE seq = $1", [damaged]);
+    const outcomes = await open.commit(seqs.map((seq) => finish(seq)));
+    expect(outcomes.map(({ kind }) => kind)).toEqual(['finish', 'finish', 'refused', 'finish', 'finish']);
+    expect(outcomes[2]).toMatchObject({ message: expect.stringMatching(/does not take a finish: .*23505/) });
+    expect((await open.store.load(0)).executing.map(({ seq }) => seq)).toEqual([damaged]);
   });
 
   it('a commit that hangs in the server is ended by the take-over, and nothing of it is stored', async () => {

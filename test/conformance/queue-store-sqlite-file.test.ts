@@ -56,6 +56,19 @@ describe('the SQLite file', () => {
     expect((await open.store.load(0)).groups).toMatchObject([{ limits: { maxRunning: 3 } }]);
   });
 
+  it('refuses the one change that damage keeps from the store, and takes the others of its commit', async () => {
+    const open = await OpenStore.of(bench.connect());
+    const [damaged, sound] = [await open.running({ taskId: 'damaged' }), await open.running({ taskId: 'sound' })];
+    const behind = new Database(bench.file);
+    behind.prepare("INSERT INTO ended (seq, state, ended_at, attempts, retry_times, lost_times, message) VALUES (?, 4, 0, 1, 0, 0, '')").run(damaged);
+    behind.close();
+    expect(await open.commit([finish(damaged), finish(sound)])).toEqual([
+      { kind: 'refused', message: expect.stringMatching(/does not take a finish: .*UNIQUE/) },
+      { kind: 'finish', applied: true },
+    ]);
+    expect((await open.store.load(0)).executing.map(({ seq }) => seq)).toEqual([damaged]);
+  });
+
   it('tells how much room its disk has', async () => {
     const store = bench.connect();
     await store.open();

@@ -16,6 +16,7 @@ class Epochs {
   /** Partitions whose row somebody has deleted. */
   readonly gone = new Set<number>();
   loading: Promise<unknown> = Promise.resolve();
+  failingReleases = 0;
 
   open = async (): Promise<unknown> => ({ storeId: 's', cluster: 'c', partitions: 4 });
   owners = async (): Promise<StoredOwner[]> => this.rows.filter(({ partition }) => !this.gone.has(partition)).map((row) => ({ ...row }));
@@ -29,6 +30,7 @@ class Epochs {
     });
   };
   release = async (held: readonly HeldEpoch[]): Promise<void> => {
+    if (this.failingReleases-- > 0) throw new LtsError('STORE_FAILED', 'the store is away');
     for (const { partition, epoch } of held) {
       const row = this.rows[partition];
       if (row?.epoch === epoch) Object.assign(row, { nodeId: '', incarnation: '' });
@@ -114,6 +116,15 @@ describe('Ownership', () => {
     expect(a.dropped).toEqual([[2, 3]]);
     expect(epochs.rows.map(({ epoch }) => epoch)).toEqual([1, 1, 2, 2]);
     expect(b.ownership.require(groupOf(2))).toBe(2);
+  });
+
+  it('releases again what the store did not release: the next owner need not wait for the session time', async () => {
+    epochs.failingReleases = 3;
+    a.ownership.assign([0, 1]);
+    b.ownership.assign([2, 3]);
+    await clock.advance(2_000);
+    expect([a.owned, b.owned, epochs.holders]).toEqual([[0, 1], [2, 3], ['a', 'a', 'b', 'b']]);
+    expect([a.ownership.trouble, a.dropped]).toEqual([undefined, [[2, 3]]]);
   });
 
   it('waits no longer than it may for what cannot be flushed', async () => {

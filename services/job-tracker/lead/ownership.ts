@@ -1,4 +1,4 @@
-import { LtsError, messageOf, toLtsError } from '../../../shared/errors/lts-error.js';
+import { LtsError, toLtsError } from '../../../shared/errors/lts-error.js';
 import type { Reason } from '../../../shared/errors/reasons.js';
 import type { Logger } from '../../../shared/log/logger.js';
 import { formatRanges } from '../../../shared/ranges.js';
@@ -225,7 +225,7 @@ export class Ownership {
     this.#running = true;
     for (let tries = 0; !this.#draining; ) {
       const unwanted = [...this.#epochs.keys()].filter((partition) => !this.#wanted.has(partition));
-      await this.#letGo(unwanted);
+      const unreleased = await this.#letGo(unwanted);
       const missing = [...this.#wanted].filter((partition) => !this.#groups.partitions.has(partition));
       if (missing.length === 0) this.#trouble = undefined;
       if (unwanted.length + missing.length === 0) break;
@@ -233,13 +233,14 @@ export class Ownership {
         const { free, absent } = missing.length > 0 ? await this.#look(missing) : { free: [], absent: [] };
         if (free.length > 0) await this.#take(free);
         if (absent.length > 0) throw noRow(absent);
+        if (unreleased !== undefined) throw unreleased;
         this.#trouble = undefined;
         this.#failures.clear();
         tries = 0;
         if (free.length < missing.length) await this.#clock.sleep(this.#parts.hearsRegistry() ? pollMs : deafPollMs);
       } catch (error) {
         this.#trouble = toLtsError(error);
-        this.#tellFailure('take', error);
+        if (error !== unreleased) this.#tellFailure('take', error);
         await this.#clock.sleep(backoffMs(tries++, 100, 2_000));
       }
     }
@@ -305,8 +306,9 @@ export class Ownership {
     return identity;
   }
 
-  async #letGo(partitions: readonly number[]): Promise<void> {
-    if (partitions.length === 0) return;
+  /** Gives what kept the store from releasing them: until it does, their next owner would have to wait for the session time. */
+  async #letGo(partitions: readonly number[]): Promise<LtsError | undefined> {
+    if (partitions.length === 0) return undefined;
     const owned = partitions.flatMap((partition) => this.#groups.partitions.get(partition) ?? []);
     const begun = this.#clock.monotonic();
     for (const partition of owned) partition.leaving = true;
@@ -315,17 +317,17 @@ export class Ownership {
       const epoch = this.#epochs.get(partition);
       return epoch === undefined ? [] : [{ partition, epoch }];
     });
-    for (const { partition } of held) {
-      this.#epochs.delete(partition);
-      this.#groups.drop(partition);
-    }
+    for (const { partition } of held) this.#groups.drop(partition);
     const released = this.#store.release(held);
     this.#tellDropped(partitions);
     try {
       await released;
+      for (const { partition, epoch } of held) if (this.#epochs.get(partition) === epoch) this.#epochs.delete(partition);
       this.#log.info('owner.released', { partitions: formatRanges(held.map(({ partition }) => partition)), tookMs: Math.round(this.#clock.monotonic() - begun) });
+      return undefined;
     } catch (error) {
-      this.#log.warn('store.failed', { operation: 'release', error: messageOf(error) });
+      this.#tellFailure('release', error);
+      return toLtsError(error);
     }
   }
 }

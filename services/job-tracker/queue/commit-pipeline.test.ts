@@ -9,7 +9,7 @@ const promote = (partition: number, limit = 1): Transition => ({ kind: 'promote'
 
 class Bench {
   readonly batches: CommitBatch[] = [];
-  readonly answers: ((error?: Error) => void)[] = [];
+  readonly answers: ((error?: Error, outcomes?: Outcome[]) => void)[] = [];
   readonly unknown: number[][] = [];
   readonly fenced: number[][] = [];
   readonly rolledBack: string[] = [];
@@ -24,7 +24,7 @@ class Bench {
       commit: (batch: CommitBatch): Promise<Outcome[]> =>
         new Promise((resolve, reject) => {
           this.batches.push(batch);
-          this.answers.push((error) => (error ? reject(error) : resolve(batch.transitions.map(() => ({ kind: 'promote', ready: [], nextDueAt: undefined })))));
+          this.answers.push((error, outcomes) => (error ? reject(error) : resolve(outcomes ?? batch.transitions.map(() => ({ kind: 'promote', ready: [], nextDueAt: undefined })))));
         }),
       fenced: async (): Promise<number[]> => {
         if (this.stale instanceof Error) throw this.stale;
@@ -240,5 +240,15 @@ describe('CommitPipeline', () => {
     bench.answers.shift()?.();
     await settle();
     expect(bench.pipeline.trouble).toBeUndefined();
+  });
+
+  it('tells a refused change alone, and takes no partition again for it', async () => {
+    const bench = new Bench();
+    const [first, second] = [bench.add(0), bench.add(0)];
+    await settle();
+    bench.answers.shift()?.(undefined, [{ kind: 'refused', message: 'no finish' }, { kind: 'promote', ready: [], nextDueAt: undefined }]);
+    await settle();
+    expect([first.error?.message, second.error, first.done && second.done]).toEqual(['no finish', undefined, true]);
+    expect([bench.unknown, bench.rolledBack]).toEqual([[], ['STORE_FAILED']]);
   });
 });

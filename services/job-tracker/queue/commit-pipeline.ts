@@ -144,8 +144,15 @@ export class CommitPipeline {
       return this.#failed(taken, epochs, error);
     }
     this.#trouble = undefined;
-    for (let i = 0; i < taken.length; i++) (taken[i] as Pending).settle(outcomes[i], undefined);
+    for (let i = 0; i < taken.length; i++) this.#tell(taken[i] as Pending, outcomes[i] as Outcome);
     this.#owner.onCommitted();
+  }
+
+  #tell({ settle }: Pending, outcome: Outcome): void {
+    if (outcome.kind !== 'refused') return settle(outcome, undefined);
+    const failed = new CommitFailed('STORE_FAILED', outcome.message, true);
+    this.#owner.onRolledBack(failed);
+    settle(undefined, failed);
   }
 
   async #failed(taken: Pending[], epochs: HeldEpoch[], cause: unknown): Promise<void> {

@@ -3,11 +3,12 @@ import { type CommitBatch, CommitFailed, type Outcome } from '../../queue-store.
 import { BatchPacker, commitText, mostTransitions } from './commit-codec.js';
 import { outcomesOf, type OutcomeRow } from './commit-outcomes.js';
 import type { RunStatement } from './ordered-calls.js';
+import { refused } from '../refused.js';
 import { PgFailure } from './pg-errors.js';
 
 /**
  * Applies a batch in one statement. When it fails on data it is cut in halves, each a commit of its own, until only the
- * culprit is left: an admit is refused, anything else fails the batch, named. Rejects with CommitFailed.
+ * culprit is left, which is refused. Rejects with CommitFailed.
  */
 export async function commit(query: RunStatement, batch: CommitBatch): Promise<Outcome[]> {
   refuseUnfit(batch);
@@ -43,10 +44,7 @@ class Commit {
 
   async #split({ transitions }: CommitBatch, failure: PgFailure): Promise<Outcome[]> {
     const [first] = transitions;
-    if (transitions.length <= 1 && first?.kind === 'admit') {
-      return [{ kind: 'admit', result: 'refused', message: `the store does not take this job: ${messageOf(failure)}` }];
-    }
-    if (transitions.length <= 1) throw failure;
+    if (first !== undefined && transitions.length === 1) return [refused(first, failure)];
     const middle = transitions.length >> 1;
     const before = await this.apply({ epochs: this.#epochs, transitions: transitions.slice(0, middle) });
     return [...before, ...(await this.apply({ epochs: this.#epochs, transitions: transitions.slice(middle) }))];

@@ -1,9 +1,9 @@
-import { messageOf } from '../../../../../shared/errors/lts-error.js';
 import type { CommitBatch, HeldEpoch, Outcome, Transition } from '../../queue-store.js';
 import { admit } from './admit.js';
 import { cancel } from './cancel.js';
 import { finish, late, promote, reassign, start } from './run-transitions.js';
 import { limit } from './limit.js';
+import { refused } from '../refused.js';
 import { kindOf } from './sqlite-errors.js';
 import { StoreFailure } from './store-failure.js';
 import type { WriterState } from './writer-state.js';
@@ -18,8 +18,7 @@ export function applyBatch(w: WriterState, batch: CommitBatch): Outcome[] {
 }
 
 /**
- * As applyBatch, with a savepoint around every admit: after a batch failed on data, only the culprit is refused.
- * What is no user data fails the batch, named.
+ * As applyBatch, with a savepoint around every transition: after a batch failed on data, only the culprit is refused.
  */
 export function applyOneByOne(w: WriterState, batch: CommitBatch): Outcome[] {
   prepare(w, batch);
@@ -37,13 +36,12 @@ function applyAlone(w: WriterState, t: Transition): Outcome {
     return outcome;
   } catch (error) {
     if (kindOf(error) !== 'data') throw error;
-    if (t.kind !== 'admit') throw new StoreFailure('STORE_FAILED', `the store does not take a ${t.kind}: ${messageOf(error)}`, true);
     w.db.exec('ROLLBACK TO one');
     w.db.exec('RELEASE one');
     Object.assign(w, { lastSeq, lastOwed });
     w.names.clear();
     w.facts.clear();
-    return { kind: 'admit', result: 'refused', message: `the store does not take this job: ${messageOf(error)}` };
+    return refused(t, error);
   }
 }
 
