@@ -26,6 +26,7 @@ export class SimRunner {
   readonly #number: number;
   readonly #send: (message: ToStream) => void;
   readonly #runs = new Map<number, Run>();
+  readonly #hadUntil = new Map<number, number>();
 
   constructor(world: World, process: Process, clock: NodeClock, number: number, send: (message: ToStream) => void) {
     this.#world = world;
@@ -37,6 +38,11 @@ export class SimRunner {
 
   get running(): number {
     return this.#runs.size;
+  }
+
+  /** When it last had so many runs and one of them ended, in virtual milliseconds; long ago: never. */
+  hadUntil(runs: number): number {
+    return this.#hadUntil.get(runs) ?? Number.NEGATIVE_INFINITY;
   }
 
   take(message: ToMain): void {
@@ -71,6 +77,7 @@ export class SimRunner {
   #end(handle: number, outcome: RunPlan['outcome'] | 'CANCELLED' | 'INTERRUPTED'): void {
     const run = this.#runs.get(handle);
     if (run === undefined) return;
+    this.#hadUntil.set(this.#runs.size, this.#world.scheduler.now);
     this.#runs.delete(handle);
     const { facts, plan, startedAt } = run;
     const endedAt = this.#clock.now();

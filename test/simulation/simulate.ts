@@ -21,7 +21,8 @@ const compareEveryMs = 2_000;
 /** Long enough for a retry. */
 const setClocksEveryMs = 60_000;
 /** Promise 18. */
-const resumeWithinMs = sessionMs + 2_000;
+const slackMs = 2_000;
+const resumeWithinMs = sessionMs + slackMs;
 /** Everything must have ended by then, after the last fault. */
 const endWithinMs = 1_800_000;
 
@@ -82,10 +83,11 @@ async function recover(world: World, faults: Faults): Promise<void> {
   for (const left of leftovers(world)) history.violate(1, `after ${endWithinMs} ms without faults ${left}`);
 }
 
+/** A slot that a run has just left gets the time that everything gets after its last hindrance. */
 function canStart(world: World, group: string): boolean {
   const ready = world.db.tables.in('READY').filter((row) => row.nodeGroup === group);
   return world.runningWorkers.some(({ place, runner, leaving }) => {
-    const free = place.nodeGroup === group && !leaving && runner.running < place.workThreads;
+    const free = place.nodeGroup === group && !leaving && runner.running < place.workThreads && world.scheduler.now - runner.hadUntil(place.workThreads) >= slackMs;
     return free && ready.some(({ type }) => place.types.length === 0 || place.types.includes(type));
   });
 }
