@@ -71,10 +71,11 @@ async function measure({ store, payload }: Options, groupCount: number, jobs: nu
     children.push(workers);
     await workers.call('open', settings);
     const watch = (order: BusyOrder): Promise<BusyRecord> => workers.call('watch', order);
-    const rate = perSecond ?? ((await watch({ runMs: 0, warmUpMs, watchMs: fullMs })).started / fullMs) * 500;
-    const record = await watch({ runMs: (slots / rate) * 1_000, warmUpMs: 2 * warmUpMs, watchMs });
-    if (record.started === 0) throw new Error(`all ${jobs} jobs had run before the measurement began; give more with --jobs`);
-    return { groups: groupCount, perSecond: (record.started / watchMs) * 1_000, slotWaitMs: record.slotWaitMs };
+    const share = Math.ceil(jobs / 6);
+    const half = async (): Promise<number> => (await watch({ runMs: 0, warmUp: { ms: warmUpMs, runs: share }, watch: { ms: fullMs, runs: share } })).perSecond / 2;
+    const rate = perSecond ?? (await half());
+    const record = await watch({ runMs: (slots / rate) * 1_000, warmUp: { ms: 2 * warmUpMs, runs: share }, watch: { ms: watchMs, runs: 2 * share } });
+    return { groups: groupCount, ...record };
   } finally {
     for (const child of children) await child.end();
     await servers.stop();
