@@ -8,14 +8,15 @@ import type { ProtoGrpcType as ClusterProto } from './generated/cluster_service.
 import type { ProtoGrpcType as FailStoreProto } from './generated/fail_store_service.js';
 import type { ProtoGrpcType as FeedbackProto } from './generated/feedback_service.js';
 import type { ProtoGrpcType as JobProto } from './generated/job_service.js';
+import type { ProtoGrpcType as ScheduleProto } from './generated/schedule_service.js';
 import type { ProtoGrpcType as WorkerProto } from './generated/worker_service.js';
 
 /** The same options as in deploy/generate.mjs, so that values have the generated types. */
 const options: Options = { longs: Number, enums: String, defaults: true, oneofs: true, keepCase: true };
 
-type Contract = (AdminProto & ClusterProto & FailStoreProto & FeedbackProto & JobProto & WorkerProto)['lts']['v1'];
+type Contract = (AdminProto & ClusterProto & FailStoreProto & FeedbackProto & JobProto & ScheduleProto & WorkerProto)['lts']['v1'];
 
-const files = ['job_service', 'worker_service', 'feedback_service', 'cluster_service', 'admin_service', 'fail_store_service'];
+const files = ['job_service', 'worker_service', 'feedback_service', 'cluster_service', 'admin_service', 'fail_store_service', 'schedule_service'];
 
 function loadRoot(): protobuf.Root {
   const root = new protobuf.Root();

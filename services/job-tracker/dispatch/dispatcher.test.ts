@@ -11,7 +11,7 @@ import type { WorkerSession } from './worker-session.js';
 import type { WorkerDirectory } from './worker-directory.js';
 
 const policy = { maxRetryTimes: 0, timeoutMs: 0, maxLost: 3, failOnLoss: false };
-const row = (seq: number): ReadyRow => ({ seq, id: `i${seq}`, type: 'default', priority: 100, dueAt: 0, attempts: 0, retryTimes: 0, lostTimes: 0, policy, job: Buffer.alloc(0) });
+const row = (seq: number): ReadyRow => ({ seq, id: `i${seq}`, type: 'default', priority: 100, dueAt: 0, scheduledAt: 0, attempts: 0, retryTimes: 0, lostTimes: 0, policy, job: Buffer.alloc(0) });
 
 /** A dispatcher with one worker of endless slots on a store that takes everything. */
 class Bench {
@@ -33,7 +33,7 @@ class Bench {
     workers.add(worker);
     const directory = { ofGroup: () => (this.looks++, workers), touched: nothing, notSent: nothing } as unknown as WorkerDirectory;
     this.dispatcher = new Dispatcher(this.groups, directory, pipeline, store, this.clock);
-    this.groups.adopt({ partition: 0, epoch: 1 }, { groups: [{ nodeGroup: 'g', waiting: 0, ready: 0, limits }], executing: [], nextDueAt: undefined });
+    this.groups.adopt({ partition: 0, epoch: 1 }, { groups: [{ nodeGroup: 'g', waiting: 0, ready: 0, limits }], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [] } });
   }
 
   #start(seq: number): Outcome {
@@ -157,7 +157,7 @@ describe('Dispatcher that sends again', () => {
     workers.add(worker);
     const directory = { ofGroup: () => workers, touched: nothing, notSent: () => (unsent.push(execution.id), worker.resend.push(execution)) } as unknown as WorkerDirectory;
     const dispatcher = new Dispatcher(groups, directory, pipeline, store, clock);
-    groups.adopt({ partition: 0, epoch: 1 }, { groups: [{ nodeGroup: 'g', waiting: 0, ready: 0 }], executing: [], nextDueAt: undefined });
+    groups.adopt({ partition: 0, epoch: 1 }, { groups: [{ nodeGroup: 'g', waiting: 0, ready: 0 }], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [] } });
     const dispatch = (): void => dispatcher.dispatch(groups.group('g', 0));
     const answer = async (): Promise<void> => {
       answers.shift()?.();

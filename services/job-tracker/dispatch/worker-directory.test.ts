@@ -42,6 +42,7 @@ class Bench {
       type: 'default',
       priority: 100,
       dueAt: 0,
+      scheduledAt: 0,
       attempt: 1,
       fence: 1,
       worker: { nodeId: 'w', incarnation },
@@ -51,7 +52,7 @@ class Bench {
       lostTimes: 0,
       policy,
     }));
-    this.groups.adopt({ partition: 0, epoch: 4 }, { groups: [], executing: rows, nextDueAt: undefined });
+    this.groups.adopt({ partition: 0, epoch: 4 }, { groups: [], executing: rows, nextDueAt: undefined, schedules: { guarded: [], resting: [] } });
     this.directory.adopted(0);
   }
 
@@ -157,7 +158,7 @@ describe('WorkerDirectory', () => {
     bench.directory.closed(worker, session, false);
     const { ready } = bench.groups.group('g', 0);
     ready.reset();
-    ready.refill([{ seq: 1, id: 'a', type: 'a', priority: 1, dueAt: 0, attempts: 0, retryTimes: 0, lostTimes: 0, policy: { maxRetryTimes: 0, timeoutMs: 0, maxLost: 3, failOnLoss: false } }], 1, ready.generation);
+    ready.refill([{ seq: 1, id: 'a', type: 'a', priority: 1, dueAt: 0, scheduledAt: 0, attempts: 0, retryTimes: 0, lostTimes: 0, policy: { maxRetryTimes: 0, timeoutMs: 0, maxLost: 3, failOnLoss: false } }], 1, ready.generation);
     ready.passOver(() => false);
     bench.connect('i1');
     expect(ready.boundary?.seq).toBe(1);
@@ -296,7 +297,7 @@ describe('WorkerDirectory', () => {
     it('leaves alone what was sent after the question, what has ended since, and what is ending', async () => {
       const { worker } = await working(bench, ['ended', 'ending']);
       bench.directory.askAgain();
-      const row = { seq: 9, id: 'new', nodeGroup: 'g', type: 'default', priority: 1, dueAt: 0, attempt: 1, fence: 1, worker: worker.identity, assignedAt: 0, cancelling: false, retryTimes: 0, lostTimes: 0, policy };
+      const row = { seq: 9, id: 'new', nodeGroup: 'g', type: 'default', priority: 1, dueAt: 0, scheduledAt: 0, attempt: 1, fence: 1, worker: worker.identity, assignedAt: 0, cancelling: false, retryTimes: 0, lostTimes: 0, policy };
       const sent = bench.groups.execute(row, 0);
       worker.executions.add(sent);
       sent.held = true;

@@ -31,7 +31,7 @@ class Owner {
   }
 
   adopt(epoch: number): this {
-    this.groups.adopt({ partition: 0, epoch }, { groups: [], executing: [], nextDueAt: undefined });
+    this.groups.adopt({ partition: 0, epoch }, { groups: [], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [] } });
     this.masters.adopted(0);
     return this;
   }

@@ -38,7 +38,7 @@ class Epochs {
   };
   load = async (): Promise<LoadedPartition> => {
     await this.loading;
-    return { groups: [], executing: [], nextDueAt: undefined };
+    return { groups: [], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [] } };
   };
 
   get holders(): string[] {

@@ -95,6 +95,7 @@ export class OwnedGroups {
       type: row.type,
       priority: row.priority,
       dueAt: row.dueAt,
+      scheduledAt: row.scheduledAt,
       attempt: row.attempt,
       fence: row.fence,
       worker: row.worker,

@@ -2,6 +2,7 @@ import type { Limit, LimitOutcome } from './group-limits.js';
 import type { AttemptOutcome, FinalState } from './instance-state.js';
 import type { GroupCounts, LoadedGroup } from './loaded-group.js';
 import type { FeedbackRow, FeedbackSettlement, LogRow } from './lower-lane.js';
+import type { Alter, AlterOutcome, Enroll, EnrollOutcome, Fire, FireOutcome, LoadedSchedules, Release, ReleaseOutcome, ScheduleReads } from './schedule-store.js';
 import type { StatusQueries } from './status-queries.js';
 import type { StoreHealth } from './store-health.js';
 
@@ -10,6 +11,7 @@ export type { GroupLimits, Limit, LimitOutcome } from './group-limits.js';
 export type { GroupCounts, LoadedGroup } from './loaded-group.js';
 export type { FeedbackRow, FeedbackSettlement, LogRow } from './lower-lane.js';
 export type { StoreHealth, StoreWarning } from './store-health.js';
+export * from './schedule-store.js';
 
 /**
  * The port to the durable queues. One conformance suite runs on every adapter.
@@ -25,7 +27,7 @@ export type { StoreHealth, StoreWarning } from './store-health.js';
  * Failure: a CommitFailed with rolledBack tells that nothing of the batch was stored. Without it the outcome is
  * unknown: the owner takes its partitions again and loads them.
  */
-export interface QueueStore extends StatusQueries {
+export interface QueueStore extends StatusQueries, ScheduleReads {
   /** Opens or makes the store. Rejects with STORE_LOCKED, STORE_FOREIGN, STORE_NEWER, STORE_DAMAGED, STORE_UNSAFE, CONFIG_INVALID or STORE_FAILED. */
   open(): Promise<StoreIdentity>;
   /** Raises the epoch of each partition for this owner. Rejects with STORE_LOCKED (message names the holder's pid) after its own deadline. */
@@ -122,6 +124,8 @@ export type RetryLaw = { law: 'FIXED'; delay: number } | { law: 'EXPONENTIAL'; d
 export interface ReadyRow extends ReadyKey {
   id: string;
   type: string;
+  /** When it was due at first; of a run of a schedule the time for which it stands. */
+  scheduledAt: number;
   /** Attempts that were started so far. */
   attempts: number;
   retryTimes: number;
@@ -136,10 +140,13 @@ export interface ExecutingRow {
   seq: number;
   id: string;
   nodeGroup: string;
+  /** As a user knows it. */
   taskId: string;
   type: string;
   priority: number;
   dueAt: number;
+  /** As in ReadyRow. */
+  scheduledAt: number;
   attempt: number;
   fence: number;
   worker: WorkerIdentity;
@@ -162,6 +169,7 @@ export interface LoadedPartition {
   executing: ExecutingRow[];
   /** When the next waiting row is due; undefined: none waits for a time. */
   nextDueAt: number | undefined;
+  schedules: LoadedSchedules;
 }
 
 /** Transitions of any number of owned partitions. */
@@ -172,7 +180,7 @@ export interface CommitBatch {
 }
 
 /** One change. */
-export type Transition = Admit | Start | Finish | Reassign | Cancel | Promote | Late | Limit;
+export type Transition = Admit | Start | Finish | Reassign | Cancel | Promote | Late | Limit | Enroll | Fire | Alter | Release;
 
 /** Step 1: takes a job in. */
 export interface Admit {
@@ -245,7 +253,10 @@ export interface Reassign {
   at: number;
 }
 
-/** Cancels by instance, or by task: whatever waits ends CANCELLED, whatever runs becomes CANCELLING. */
+/**
+ * Cancels by instance, or by task: whatever waits ends CANCELLED, whatever runs becomes CANCELLING. By task also the live
+ * schedule of the task, which becomes past, and all its runs.
+ */
 export interface Cancel {
   kind: 'cancel';
   partition: number;
@@ -253,6 +264,8 @@ export interface Cancel {
   id?: string | undefined;
   taskId?: string | undefined;
   at: number;
+  /** Only by id: what waits or is ready ends so, what runs is left alone. */
+  as?: { state: 'FAILED' | 'DISCARDED'; message: string } | undefined;
 }
 
 /** Makes waiting rows ready whose time has come. */
@@ -277,7 +290,7 @@ export interface Late {
 }
 
 /** What became of a transition, by its kind. */
-export type Outcome = AdmitOutcome | StartOutcome | FinishOutcome | ReassignOutcome | CancelOutcome | PromoteOutcome | LateOutcome | LimitOutcome | RefusedOutcome;
+export type Outcome = AdmitOutcome | StartOutcome | FinishOutcome | ReassignOutcome | CancelOutcome | PromoteOutcome | LateOutcome | LimitOutcome | EnrollOutcome | FireOutcome | AlterOutcome | ReleaseOutcome | RefusedOutcome;
 
 /** Of anything but an admit: the store does not take this change (damage), but has taken the others. Nothing of it is stored. */
 export type RefusedOutcome = { kind: 'refused'; message: string };
@@ -308,8 +321,10 @@ export interface StartOutcome {
 
 export interface FinishOutcome {
   kind: 'finish';
-  /** False: the attempt is not the current one, or is being cancelled and was to run again. */
+  /** False: the attempt is not the current one, or was to run again and is being cancelled. */
   applied: boolean;
+  /** Not applied because it was to run again, but its schedule is gone or suspended: it does not run again. */
+  over?: true | undefined;
   /** What the end or the retry made ready: the instance itself, or the next one of the same task. */
   ready?: NewlyReady | undefined;
   /** What the end made wait for its time: its due time. */
@@ -331,6 +346,8 @@ export interface CancelOutcome {
   cancelling: { id: string; seq: number; attempt: number }[];
   /** These had ended. Only for a cancel by id: ended instances are not kept by task. */
   ended: string[];
+  /** The id of the live schedule that ended. */
+  schedule?: string | undefined;
   /** What the cancel made ready: the next one of the same task. */
   ready?: NewlyReady | undefined;
   waitingUntil?: number | undefined;

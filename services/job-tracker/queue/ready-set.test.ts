@@ -9,6 +9,7 @@ const row = (seq: number, priority = 100, dueAt = 0, type = 'default'): ReadyRow
   type,
   priority,
   dueAt,
+  scheduledAt: dueAt,
   attempts: 0,
   retryTimes: 0,
   lostTimes: 0,

@@ -1,8 +1,9 @@
 import type { AttemptOutcome, InstanceState } from './instance-state.js';
 import type { FeedbackRow, LogRow } from './lower-lane.js';
+import type { ScheduleQueries } from './schedule-store.js';
 
 /** Reads for people. They run beside the commits, on a snapshot of their own, and never delay them. */
-export interface StatusQueries {
+export interface StatusQueries extends ScheduleQueries {
   /** By id, or the newest of a task. */
   findInstance(target: InstanceTarget): Promise<InstanceRow | undefined>;
   /** Newest first. A page may be short although there is a next one: a filter looks at a bounded number of rows. */
@@ -37,6 +38,7 @@ export interface InstanceRow {
   seq: number;
   id: string;
   nodeGroup: string;
+  /** As a user knows it: also of a run of a schedule. */
   taskId: string;
   type: string;
   priority: number;
@@ -45,6 +47,8 @@ export interface InstanceRow {
   blocked: boolean;
   createdAt: number;
   dueAt: number;
+  /** Of a run of a schedule the time for which it stands; 0: of none. */
+  scheduledAt: number;
   endedAt: number;
   attempts: number;
   retryTimes: number;

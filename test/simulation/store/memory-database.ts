@@ -78,6 +78,7 @@ export class MemoryDatabase {
       }),
       executing: this.readExecuting(partition, 0, Number.POSITIVE_INFINITY),
       nextDueAt: this.nextDue(partition),
+      schedules: { guarded: [], resting: [] },
     };
   }
 
@@ -87,7 +88,7 @@ export class MemoryDatabase {
       .filter((row) => row.partition === partition && row.seq > afterSeq)
       .slice(0, limit)
       .map(({ seq, id, nodeGroup, taskId, type, priority, dueAt, attempts, fence, worker, assignedAt, state, retryTimes, lostTimes, policy }) => ({
-        seq, id, nodeGroup, taskId, type, priority, dueAt, attempt: attempts, fence, worker, assignedAt, cancelling: state === 'CANCELLING', retryTimes, lostTimes, policy,
+        seq, id, nodeGroup, taskId, type, priority, dueAt, scheduledAt: dueAt, attempt: attempts, fence, worker, assignedAt, cancelling: state === 'CANCELLING', retryTimes, lostTimes, policy,
       }));
   }
 

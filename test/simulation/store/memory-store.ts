@@ -175,6 +175,22 @@ export class MemoryStore implements QueueStore {
     return this.#run('countBefore', ({ tables }) => Math.min(most, tables.in('READY').filter((row) => row.nodeGroup === nodeGroup && isBefore(row, key)).length));
   }
 
+  readSchedules(): Promise<never[]> {
+    return Promise.resolve([]);
+  }
+
+  readSchedule(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
+  listSchedules(): Promise<never[]> {
+    return Promise.resolve([]);
+  }
+
+  findSchedule(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
   async health(): Promise<StoreHealth> {
     return { state: this.#open ? 'OK' : 'CLOSED', message: '', freeBytes: undefined, clockOffsetMs: 0, warnings: [] };
   }
@@ -196,7 +212,7 @@ function stateOf({ state }: Row): InstanceState {
 function instanceRow(row: Row, job: Buffer | undefined): InstanceRow {
   const { seq, id, nodeGroup, taskId, type, priority, createdAt, dueAt, endedAt, attempts, retryTimes, lostTimes, message, worker } = row;
   return {
-    seq, id, nodeGroup, taskId, type, priority, state: stateOf(row), blocked: row.state === 'BLOCKED', createdAt, dueAt, endedAt, attempts, retryTimes, lostTimes,
+    seq, id, nodeGroup, taskId, type, priority, state: stateOf(row), blocked: row.state === 'BLOCKED', createdAt, dueAt, scheduledAt: 0, endedAt, attempts, retryTimes, lostTimes,
     worker: worker.nodeId, message, job,
   };
 }

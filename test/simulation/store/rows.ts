@@ -91,7 +91,7 @@ export function taskKey({ nodeGroup, taskId }: { nodeGroup: string; taskId: stri
 }
 
 export function readyRow({ seq, id, type, priority, dueAt, attempts, retryTimes, lostTimes, policy, job }: Row): ReadyRow {
-  return { seq, id, type, priority, dueAt, attempts, retryTimes, lostTimes, policy, job: job.length <= smallJobBytes ? job : undefined };
+  return { seq, id, type, priority, dueAt, scheduledAt: dueAt, attempts, retryTimes, lostTimes, policy, job: job.length <= smallJobBytes ? job : undefined };
 }
 
 export function newlyReady(row: Row): NewlyReady {

@@ -28,6 +28,11 @@ export function applyTransition(tables: Tables, t: Transition): Outcome {
     case 'limit':
       tables.groups.set(t.nodeGroup, { partition: t.partition, limits: Object.values(t.limits).some((value) => value !== undefined) ? t.limits : undefined });
       return { kind: 'limit' };
+    case 'enroll':
+    case 'fire':
+    case 'alter':
+    case 'release':
+      throw new Error(`${t.kind} is not there yet`);
   }
 }
 

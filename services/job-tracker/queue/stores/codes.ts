@@ -12,6 +12,8 @@ export const stateCodes: Record<InstanceState, number> = {
   CANCELLED: 7,
   REPLACED: 8,
   LOST: 9,
+  MISSED: 11,
+  DISCARDED: 12,
 };
 
 /** The `ended.state` of an ignored duplicate: no instance, only kept so that its id is answered again. */

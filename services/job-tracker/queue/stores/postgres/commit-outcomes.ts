@@ -166,5 +166,5 @@ function again(t: Admit, answer: number, related: string, stored: Buffer | null)
 
 function readyOf({ numbers, id, name, type, policy, job }: OutcomeRow): NewlyReady {
   const [seq = 0, priority = 0, dueAt = 0, attempts = 0, retryTimes = 0, lostTimes = 0] = numbers ?? [];
-  return { nodeGroup: name ?? '', id: id ?? '', seq, type: type ?? '', priority, dueAt, attempts, retryTimes, lostTimes, policy: policyOf(policy), job: job ?? undefined };
+  return { nodeGroup: name ?? '', id: id ?? '', seq, type: type ?? '', priority, dueAt, scheduledAt: dueAt, attempts, retryTimes, lostTimes, policy: policyOf(policy), job: job ?? undefined };
 }

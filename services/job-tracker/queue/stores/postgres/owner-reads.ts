@@ -90,9 +90,9 @@ function countsOf(state: number): string {
 /** Counts what waits and is ready: it is read once, by the partition's new owner. */
 export async function load(query: RunStatement, partition: number): Promise<LoadedPartition> {
   const { rows } = await query<GroupData>(groupsText, [partition]);
-  if (rows.length === 0) return { groups: [], executing: [], nextDueAt: undefined };
+  if (rows.length === 0) return { groups: [], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [] } };
   const groups = rows.map(({ nodeGroup, waiting, ready, nextDueAt: _nextDueAt, ...limits }) => ({ nodeGroup, waiting, ready, limits: limitsOf(limits) }));
-  return { groups, executing: await readExecuting(query, partition, -1, null), nextDueAt: rows[0]?.nextDueAt ?? undefined };
+  return { groups, executing: await readExecuting(query, partition, -1, null), nextDueAt: rows[0]?.nextDueAt ?? undefined, schedules: { guarded: [], resting: [] } };
 }
 
 function limitsOf({ backlog, maxRunning, startsPerSecond }: LimitColumns): GroupLimits | undefined {

@@ -197,6 +197,22 @@ class PostgresStore implements QueueStore {
     return this.#queues.countBefore(nodeGroup, key, most);
   }
 
+  readSchedules(): Promise<never[]> {
+    return Promise.resolve([]);
+  }
+
+  readSchedule(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
+  listSchedules(): Promise<never[]> {
+    return Promise.resolve([]);
+  }
+
+  findSchedule(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
   async health(): Promise<StoreHealth> {
     if (this.#closed) return { state: 'CLOSED', message: '', freeBytes: undefined, clockOffsetMs: 0, warnings: [] };
     return this.#health.read();

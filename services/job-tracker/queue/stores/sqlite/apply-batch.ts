@@ -95,5 +95,10 @@ function apply(w: WriterState, t: Transition): Outcome {
       return late(w, t);
     case 'limit':
       return limit(w, t);
+    case 'enroll':
+    case 'fire':
+    case 'alter':
+    case 'release':
+      throw new Error(`${t.kind} is not there yet`);
   }
 }

@@ -160,6 +160,11 @@ class BatchReader {
       }
       case 'limit':
         return { kind, partition, nodeGroup: this.#name(), limits: this.#limits() };
+      case 'enroll':
+      case 'fire':
+      case 'alter':
+      case 'release':
+        throw new Error(`${kind} is not there yet`);
     }
   }
 

@@ -94,6 +94,7 @@ export class OwnerReads {
       type: row.type,
       priority: row.priority,
       dueAt: row.dueAt,
+      scheduledAt: row.dueAt,
       attempts: row.attempts,
       retryTimes: row.retryTimes,
       lostTimes: row.lostTimes,
@@ -128,7 +129,7 @@ export class OwnerReads {
       ready: ready.get(groupId) ?? 0,
       limits: limitsOf(limits),
     }));
-    return { groups, executing: this.#executing.all(-1, partition, -1).map(executingRow), nextDueAt: this.nextDue(partition) };
+    return { groups, executing: this.#executing.all(-1, partition, -1).map(executingRow), nextDueAt: this.nextDue(partition), schedules: { guarded: [], resting: [] } };
   }
 }
 

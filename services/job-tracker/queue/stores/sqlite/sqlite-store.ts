@@ -201,6 +201,22 @@ class SqliteStore implements QueueStore {
     return this.#read('countBefore', [nodeGroup, key, most]);
   }
 
+  readSchedules(): Promise<never[]> {
+    return Promise.resolve([]);
+  }
+
+  readSchedule(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
+  listSchedules(): Promise<never[]> {
+    return Promise.resolve([]);
+  }
+
+  findSchedule(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
   async health(): Promise<StoreHealth> {
     const disk = await statfs(dirname(this.#options.file)).catch(() => undefined);
     const host = { freeBytes: disk === undefined ? 0 : disk.bavail * disk.bsize, clockOffsetMs: 0, warnings: [] };

@@ -61,6 +61,7 @@ export function newlyReady(w: WriterState, seq: number, facts: Facts, counts: Co
     type: data.type,
     priority: facts.priority,
     dueAt: facts.dueAt,
+    scheduledAt: facts.dueAt,
     attempts: counts.attempts,
     retryTimes: counts.retryTimes,
     lostTimes: counts.lostTimes,

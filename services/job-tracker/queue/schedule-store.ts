@@ -1,0 +1,223 @@
+import type { RunPolicy, Placement, WorkerIdentity, NewlyReady } from './queue-store.js';
+import type { TaskKey } from './task-key.js';
+
+/*
+ * Schedules in the store. One row for each task_id of a group that has a live schedule; its next fire time is a column.
+ * A fire is one transition: it moves the next fire time and makes the instances, so that a time becomes a run once or
+ * not at all. Runs are instances like any other; their task key (`task-key.ts`) tells whose they are.
+ */
+
+/** A run that waits for the end of another one has this due time: it is released, never promoted. */
+export const heldUntil = 8_640_000_000_000_000;
+
+/** A live schedule. */
+export interface ScheduleRow {
+  /** Number of the schedule, given by the store; stays when it is replaced. */
+  sched: number;
+  /** Grows with each enroll, suspend, resume and `next` of it; a fire leaves it. */
+  version: number;
+  /** Of the submission that made it what it is. */
+  id: string;
+  nodeGroup: string;
+  taskId: string;
+  type: string;
+  priority: number;
+  needFeedback: boolean;
+  submitNodeGroup: string;
+  policy: RunPolicy;
+  /** When and how it fires: opaque to the store. */
+  plan: string;
+  state: 'ACTIVE' | 'SUSPENDED';
+  /** The next scheduled time; undefined: none. */
+  nextAt: number | undefined;
+  /** Runs that counted so far, since it was enrolled or replaced. */
+  fires: number;
+  /** The last scheduled time that became a run. */
+  lastAt: number | undefined;
+  createdAt: number;
+  updatedAt: number;
+  /** The job's bytes; in reads of the owner only when they are small (4 KiB), in lists left out. */
+  job: Buffer | undefined;
+}
+
+/** A live run of a schedule that limits how many live at once (its key is guarded). */
+export interface GuardedRun {
+  seq: number;
+  id: string;
+  nodeGroup: string;
+  taskKey: TaskKey;
+  /** Waits behind a run (`heldUntil`), waits for its retry until dueAt, or is ready or with a worker. */
+  stands: 'held' | 'waiting' | 'active';
+  dueAt: number;
+}
+
+/**
+ * Takes a schedule in. Its id is deduplicated like that of an admit, over instances, live schedules and past ones. A
+ * task_id that a live one-shot instance has is a duplicate; one that a live schedule has is a duplicate, or, with
+ * replaceOnExist (and not from a FailStore with an id older than that of the schedule), that schedule is replaced: its
+ * row keeps `sched` and gets all else anew (version + 1, ACTIVE, fires 0); runs that it made stay as they are. What is
+ * replaced or ignored is kept by its id (past), so that the id gets its first answer again.
+ * An admit whose task_id a live schedule has is a duplicate of that schedule, with replaceOnExist, too.
+ */
+export interface Enroll {
+  kind: 'enroll';
+  id: string;
+  clientId: boolean;
+  partition: number;
+  nodeGroup: string;
+  taskId: string;
+  type: string;
+  priority: number;
+  createdAt: number;
+  needFeedback: boolean;
+  submitNodeGroup: string;
+  replaceOnExist: boolean;
+  fromFailStore?: boolean;
+  policy: RunPolicy;
+  plan: string;
+  nextAt: number | undefined;
+  job: Buffer;
+}
+
+export type EnrollOutcome =
+  | { kind: 'enroll'; result: 'accepted'; sched: number; version: number }
+  | { kind: 'enroll'; result: 'replaced'; sched: number; version: number; existingId: string }
+  | { kind: 'enroll'; result: 'duplicate'; existingId: string }
+  /** The same id was sent before with the same content: its first answer. existingId is empty when that was accepted. */
+  | { kind: 'enroll'; result: 'again'; first: 'accepted' | 'replaced' | 'duplicate'; existingId: string }
+  | { kind: 'enroll'; result: 'conflict' }
+  | { kind: 'enroll'; result: 'refused'; message: string };
+
+/**
+ * Makes runs of a schedule, and rows of times that do not run, and moves it on. Takes effect only on a live schedule of
+ * this `sched` and `version`, and with `from` only while it is ACTIVE and its next fire time is `from`. At most 100 runs
+ * and passed times in all.
+ */
+export interface Fire {
+  kind: 'fire';
+  partition: number;
+  nodeGroup: string;
+  sched: number;
+  version: number;
+  /** The next fire time that this fire answers. Undefined: a run by hand, which moves nothing of the schedule. */
+  from: number | undefined;
+  nextAt: number | undefined;
+  /** There is no further fire: the schedule becomes past. */
+  over: boolean;
+  at: number;
+  runs: FireRun[];
+  passed: PassedTime[];
+}
+
+/** A run to be made: an instance with the schedule's job, type, priority, feedback and policy, created at `at`. */
+export interface FireRun {
+  id: string;
+  taskKey: TaskKey;
+  /** The scheduled time: the due time of the instance. */
+  scheduledAt: number;
+  /** It waits behind another run until it is released (`heldUntil`); otherwise it is ready at once. */
+  held: boolean;
+  /** Whether it adds to `fires` and is noted as the last one. */
+  counts: boolean;
+  /** Hands it out in the same commit, unless it is held. */
+  start?: { worker: WorkerIdentity; fence: number } | undefined;
+  /** In place of the schedule's job. */
+  job?: Buffer | undefined;
+}
+
+/** A scheduled time that does not run: an instance that is over from the beginning. */
+export interface PassedTime {
+  id: string;
+  taskKey: TaskKey;
+  scheduledAt: number;
+  state: 'MISSED' | 'DISCARDED';
+  message: string;
+}
+
+export interface FireOutcome {
+  kind: 'fire';
+  /** False: the schedule is another by now, does not fire, or has moved on. */
+  applied: boolean;
+  /** By hand: the id of the run was taken before. Nothing is changed then. */
+  again: boolean;
+  /** Of each run, in their order. */
+  runs: { seq: number; placement: Exclude<Placement, 'blocked'> }[];
+}
+
+/**
+ * Changes a live schedule of this task_id.
+ *
+ *   suspend  ACTIVE → SUSPENDED, next fire time gone
+ *   resume   SUSPENDED → ACTIVE with nextAt; only under `version`
+ *   next     sets the next fire time of an ACTIVE one that has none (a fixed delay after its run); only under `version`
+ *   delete   becomes past
+ *
+ * Suspend and delete end its runs that wait or are ready as CANCELLED (suspend: not those by hand). Until they end by
+ * themselves, its running ones go on; `finish` that would let such a run go on after a delete, or after a suspend unless
+ * it was started by hand, is not applied and says `over`.
+ */
+export interface Alter {
+  kind: 'alter';
+  change: 'suspend' | 'resume' | 'next' | 'delete';
+  partition: number;
+  nodeGroup: string;
+  taskId: string;
+  nextAt?: number | undefined;
+  version?: number | undefined;
+  at: number;
+}
+
+export interface AlterOutcome {
+  kind: 'alter';
+  /** unknown: no live schedule has this task_id. unchanged: it stands so already. stale: its version is another. */
+  result: 'done' | 'unchanged' | 'unknown' | 'stale';
+  sched: number;
+  version: number;
+  cancelled: { id: string; seq: number; placement: 'ready' | 'waiting'; owedTo?: string | undefined }[];
+  running: { id: string; seq: number; attempt: number }[];
+}
+
+/** Makes a held run ready. Takes effect only on one that is held. */
+export interface Release {
+  kind: 'release';
+  partition: number;
+  nodeGroup: string;
+  seq: number;
+  at: number;
+}
+
+export interface ReleaseOutcome {
+  kind: 'release';
+  /** Undefined: it is not held. */
+  ready: NewlyReady | undefined;
+}
+
+/** The order of schedules by their next fire. */
+export interface ScheduleKey {
+  nextAt: number;
+  sched: number;
+}
+
+/** What the owner reads of schedules. Calls take their place in the order of `commit` and the others. */
+export interface ScheduleReads {
+  /** ACTIVE schedules of the partition whose next fire is at most `until`, by (nextAt, sched), after a key. */
+  readSchedules(partition: number, after: ScheduleKey | undefined, until: number, limit: number): Promise<ScheduleRow[]>;
+  /** The live schedule of a task. */
+  readSchedule(nodeGroup: string, taskId: string): Promise<ScheduleRow | undefined>;
+}
+
+/** What the new owner of a partition is told of its schedules. */
+export interface LoadedSchedules {
+  /** Live runs whose key is guarded. */
+  guarded: GuardedRun[];
+  /** ACTIVE schedules without a next fire time. */
+  resting: ScheduleRow[];
+}
+
+/** Reads for people, beside the commits. */
+export interface ScheduleQueries {
+  /** By (group, task_id), after a pair of them. */
+  listSchedules(filter: { nodeGroup: string; state: ScheduleRow['state'] | undefined; after: { nodeGroup: string; taskId: string } | undefined; limit: number }): Promise<ScheduleRow[]>;
+  /** With its job. */
+  findSchedule(nodeGroup: string, taskId: string): Promise<ScheduleRow | undefined>;
+}
