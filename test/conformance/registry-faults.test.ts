@@ -351,7 +351,7 @@ describe('a document that a stranger made larger than the limit', () => {
     const document = one.registry.document('d');
     await document.write(Buffer.from('first'), 'create');
     const seen: (string | undefined)[] = [];
-    document.watch((value) => seen.push(value === null ? undefined : `${value.version} ${Buffer.from(value.data)}`));
+    document.watch((value) => seen.push(value === null ? undefined : `${value.version} ${Buffer.from(value.data).toString()}`));
     const client = await stranger();
     await replace(client, `/lts/${name}/documents/d`, Buffer.alloc(maxDocumentBytes + 1, 'x'));
     await eventually(() => seen.at(-1) === '2 ');
