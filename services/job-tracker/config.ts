@@ -39,11 +39,14 @@ export const jobTrackerSettings = defineSettings(
     if (zookeeper === undefined || advertise !== undefined || !wildcard.test(listen.host)) return;
     throw new LtsError('CONFIG_INVALID', `listen: ${formatAddress(listen)} is a wildcard address; give --advertise host:port where others reach it`);
   },
-  ({ store, postgresUrl }) => {
-    if (store === 'postgres' && postgresUrl === undefined) throw new LtsError('CONFIG_INVALID', 'postgresUrl: --store postgres needs it; give --postgres-url or LTS_POSTGRES_URL');
-    if (store !== 'postgres' && postgresUrl !== undefined) throw new LtsError('CONFIG_INVALID', `postgresUrl is given but store is ${store}; add --store postgres`);
-  },
+  checkStore,
 );
+
+/** A store and its address go together: with one of them alone jobs would lie where nobody looks for them. */
+export function checkStore({ store, postgresUrl }: { store: string; postgresUrl: string | undefined }): void {
+  if (store === 'postgres' && postgresUrl === undefined) throw new LtsError('CONFIG_INVALID', 'postgresUrl: --store postgres needs it; give --postgres-url or LTS_POSTGRES_URL');
+  if (store !== 'postgres' && postgresUrl !== undefined) throw new LtsError('CONFIG_INVALID', `postgresUrl is given but store is ${store}; add --store postgres`);
+}
 
 /** The values of the settings. */
 export type JobTrackerConfig = SettingsOf<typeof jobTrackerSettings>;

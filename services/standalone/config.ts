@@ -1,7 +1,7 @@
 import { address, bool, int, text } from '../../shared/config/kinds.js';
 import { requireInsecure } from '../../shared/config/require-insecure.js';
 import { defineSettings, type SettingsOf } from '../../shared/config/settings.js';
-import { jobTrackerSettings } from '../job-tracker/config.js';
+import { checkStore, jobTrackerSettings } from '../job-tracker/config.js';
 
 /** Settings of the whole suite in one process. What is not named here has the default of its service. */
 export const standaloneSettings = defineSettings(
@@ -18,6 +18,7 @@ export const standaloneSettings = defineSettings(
   },
   ({ listen, insecure }) => requireInsecure(listen, insecure),
   ({ trackerListen, insecure }) => requireInsecure(trackerListen, insecure),
+  checkStore,
 );
 
 /** The values of the settings. */

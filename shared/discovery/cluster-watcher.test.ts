@@ -110,6 +110,11 @@ describe('ClusterWatcher', () => {
     watcher.noteUnreachable('b:2');
     expect(watcher.ownerOf('g')).toBe('a:1');
     watcher.noteOwner('g', 'b:2');
+    watcher.forgetOwner('b:2');
+    expect(watcher.ownerOf('g')).toBe('a:1');
+    watcher.forgetOwner(one.address);
+    expect(one.streams.size).toBe(1);
+    watcher.noteOwner('g', 'b:2');
     one.send(mapOf(2, 'c:3'));
     await eventually(() => watcher.ownerOf('g') === 'c:3');
   });

@@ -107,6 +107,11 @@ export class ClusterWatcher {
     if (this.#routes.noteOwner(nodeGroup, address)) this.#emit();
   }
 
+  /** The tracker lives and is not the owner that it was said to be. */
+  forgetOwner(address: string): void {
+    this.#routes.forgetHints(address);
+  }
+
   /**
    * A tracker does not do what is asked of it: forgets what NOT_OWNER said of it, and watches another one, as far as
    * there is one. A tracker that stands still keeps its streams open and would hide for long that it was displaced.

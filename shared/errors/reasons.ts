@@ -6,6 +6,7 @@ import { status } from '@grpc/grpc-js';
  */
 export const reasons = {
   INVALID_ARGUMENT: { code: status.INVALID_ARGUMENT, action: 'Correct the named field and call again.' },
+  CRON_INVALID: { code: status.INVALID_ARGUMENT, action: 'Correct the named part of the expression; `lts schedule preview` shows when it fires.' },
   BAD_FRAME: { code: status.INVALID_ARGUMENT, action: 'The peer broke the stream protocol; update or mend it.' },
   INSTANCE_ID_CONFLICT: { code: status.ALREADY_EXISTS, action: 'Use a new instance_id for a different job.' },
   INSTANCE_NOT_FOUND: { code: status.NOT_FOUND, action: 'Check the id, the task and the group; ended instances go after the retention.' },

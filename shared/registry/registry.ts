@@ -72,7 +72,7 @@ export interface ElectionNode {
   sequence: number;
 }
 
-/** The bytes of a document with the number of its version, 1 or more. */
+/** The bytes of a document with the number of its version, 1 or more. One above the size limit, which none of us wrote, is shown without its bytes. */
 export interface DocumentValue {
   data: Uint8Array;
   version: number;

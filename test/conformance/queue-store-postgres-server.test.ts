@@ -266,6 +266,18 @@ describe('a PostgreSQL that is not fit', () => {
 });
 
 describe('the health of PostgreSQL', () => {
+  it.each(['synchronous_commit', 'full_page_writes', 'fsync'])('warns when %s is turned off later', async (name) => {
+    const made = await server();
+    const store = connect(made.url);
+    await store.open();
+    expect((await store.health()).warnings).toEqual([]);
+    await set(made.url, name, 'off');
+    const [warning] = await eventually(async () => (await store.health()).warnings.length > 0 && (await store.health()).warnings, { what: 'the warning' });
+    expect(warning).toMatchObject({ reason: 'ACKS_NOT_DURABLE', message: `${name} is off, so the server can lose what it has confirmed; set ${name} = on` });
+    await set(made.url, name);
+    await eventually(async () => (await store.health()).warnings.length === 0, { what: 'no warning any more' });
+  });
+
   let url = '';
   const made = startPostgres();
   afterAll(async () => (await made).stop());

@@ -1,6 +1,7 @@
 import { createClient, CreateMode, type ZooKeeperClient } from 'node-zookeeper-client';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { silentLogger } from '../../shared/log/logger.js';
+import { maxDocumentBytes } from '../../shared/registry/limits.js';
 import { ZooKeeperRegistry } from '../../shared/registry/registries/zookeeper/zookeeper-registry.js';
 import type { Election, Member, Registration, RegistryState } from '../../shared/registry/registry.js';
 import { systemClock } from '../../shared/time/clock.js';
@@ -79,6 +80,10 @@ async function stranger(): Promise<ZooKeeperClient> {
 
 function put(client: ZooKeeperClient, path: string, data: string): Promise<void> {
   return new Promise((resolve, reject) => client.create(path, Buffer.from(data), CreateMode.EPHEMERAL, (error) => (error ? reject(error) : resolve())));
+}
+
+function replace(client: ZooKeeperClient, path: string, data: Buffer): Promise<void> {
+  return new Promise((resolve, reject) => client.setData(path, data, -1, (error) => (error ? reject(error) : resolve())));
 }
 
 function take(client: ZooKeeperClient, folder: string, prefix: string): Promise<void> {
@@ -336,6 +341,23 @@ describe('a counter of requests', () => {
     for (let read = 0; read < 500; read++) await one.registry.document('d').read().catch(() => undefined);
     await eventually(() => one.proxy.accepted > 1 && election.leading);
     expect(election.sequence).toBe(0);
+  });
+});
+
+describe('a document that a stranger made larger than the limit', () => {
+  it('is shown without its bytes, and is written anew by whoever reads it', async () => {
+    const name = cluster();
+    const one = await node(name, 'a');
+    const document = one.registry.document('d');
+    await document.write(Buffer.from('first'), 'create');
+    const seen: (string | undefined)[] = [];
+    document.watch((value) => seen.push(value === null ? undefined : `${value.version} ${Buffer.from(value.data).toString()}`));
+    const client = await stranger();
+    await replace(client, `/lts/${name}/documents/d`, Buffer.alloc(maxDocumentBytes + 1, 'x'));
+    await eventually(() => seen.at(-1) === '2 ');
+    expect(await document.read()).toEqual({ data: new Uint8Array(), version: 2 });
+    expect(await document.write(Buffer.from('again'), 2)).toBe(3);
+    await eventually(() => seen.at(-1) === '3 again');
   });
 });
 

@@ -57,6 +57,10 @@ export class SimRouter implements Router {
     if (this.#routes.noteOwner(nodeGroup, address)) this.#changed();
   }
 
+  forgetOwner(address: string): void {
+    this.#routes.forgetHints(address);
+  }
+
   noteUnreachable(address: string): void {
     this.#routes.forgetHints(address);
   }

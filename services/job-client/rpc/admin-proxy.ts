@@ -37,7 +37,7 @@ class AdminProxy {
   handle(name: string, method: AnyMethod): Handle {
     switch (name) {
       case 'ListNodes':
-        return this.#gathered<ListNodesResponse__Output>(method, (answers) => ({ nodes: mergeNodes(answers.map(({ nodes }) => nodes)) }));
+        return this.#gathered<ListNodesResponse__Output>(method, (answers, missing) => ({ nodes: mergeNodes(answers.map(({ nodes }) => nodes), missing) }));
       case 'ListQueues':
         return this.#gathered<ListQueuesResponse__Output>(method, (answers) => ({ queues: mergeQueues(answers.map(({ queues }) => queues)) }));
       case 'DrainNode':
@@ -48,14 +48,14 @@ class AdminProxy {
   }
 
   /** From all live trackers; those that fail are named. Those that own nothing know nothing. */
-  #gathered<Res extends { missing: string[] }>(method: AnyMethod, merge: (answers: Res[]) => Omit<Res, 'missing'>): Handle {
+  #gathered<Res extends { missing: string[] }>(method: AnyMethod, merge: (answers: Res[], missing: readonly string[]) => Omit<Res, 'missing'>): Handle {
     return async (bytes) => {
       const asked = await this.#askAll(method, bytes);
       const answers = asked.flatMap(({ answer }) => (answer === undefined ? [] : [method.responseDeserialize(answer) as Res]));
       // Nobody is reached who owns something: that may be a matter of a moment.
       if (answers.length === 0) return passToOwner(this.#parts, method, bytes);
       const missing = asked.flatMap(({ address, error }) => (error === undefined || error.reason === 'NOT_OWNER' ? [] : [address]));
-      return method.responseSerialize({ ...merge(answers), missing });
+      return method.responseSerialize({ ...merge(answers, missing), missing });
     };
   }
 

@@ -41,25 +41,30 @@ describe('mergeNodes', () => {
     const seen = mergeNodes([
       [node('JOB_TRACKER', 'a', { pid: 1 }), node('JOB_TRACKER', 'b')],
       [node('JOB_TRACKER', 'a'), node('JOB_TRACKER', 'b', { pid: 2 })],
-    ]);
+    ], []);
     expect(seen.map(({ node_id, pid }) => [node_id, pid])).toEqual([['a', 1], ['b', 2]]);
+  });
+
+  it('shows a tracker that did not answer as such, whatever others know of it', () => {
+    const lists = [[node('JOB_TRACKER', 'a', { address: 'a:1' }), node('JOB_TRACKER', 'b', { address: 'b:1', state: 'NODE_STATE_DRAINED' }), node('TASK_TRACKER', 'w', { address: 'b:1' })]];
+    expect(mergeNodes(lists, ['b:1']).map(({ node_id, state }) => [node_id, state.replace('NODE_STATE_', '')])).toEqual([['a', 'ONLINE'], ['b', 'UNREACHABLE'], ['w', 'ONLINE']]);
   });
 
   it('shows a worker that moves once, where it is connected, and two starts of a node apart', () => {
     const seen = mergeNodes([
       [node('TASK_TRACKER', 'w', { incarnation: 'i1', state: 'NODE_STATE_LOST' }), node('TASK_TRACKER', 'w', { incarnation: 'i2' })],
       [node('TASK_TRACKER', 'w', { incarnation: 'i1', running: 3 })],
-    ]);
+    ], []);
     expect(seen.map(({ incarnation, state, running }) => [incarnation, state, running])).toEqual([['i1', 'NODE_STATE_ONLINE', 3], ['i2', 'NODE_STATE_ONLINE', 0]]);
   });
 
   it('counts a receiver once, with all that is out to it', () => {
-    const seen = mergeNodes([[node('JOB_CLIENT', 'c', { running: 2, since: 20 })], [node('JOB_CLIENT', 'c', { running: 3, since: 10, master: true, master_token: 7 }), node('JOB_CLIENT', 'd')]]);
+    const seen = mergeNodes([[node('JOB_CLIENT', 'c', { running: 2, since: 20 })], [node('JOB_CLIENT', 'c', { running: 3, since: 10, master: true, master_token: 7 }), node('JOB_CLIENT', 'd')]], []);
     expect(seen).toMatchObject([{ node_id: 'c', running: 5, since: 10, master: true, master_token: 7 }, { node_id: 'd' }]);
   });
 
   it('puts trackers first, then workers, then receivers', () => {
-    const seen = mergeNodes([[node('JOB_CLIENT', 'x'), node('TASK_TRACKER', 'x')], [node('JOB_TRACKER', 'x')]]);
+    const seen = mergeNodes([[node('JOB_CLIENT', 'x'), node('TASK_TRACKER', 'x')], [node('JOB_TRACKER', 'x')]], []);
     expect(seen.map(({ kind }) => kind)).toEqual(['NODE_KIND_JOB_TRACKER', 'NODE_KIND_TASK_TRACKER', 'NODE_KIND_JOB_CLIENT']);
   });
 });

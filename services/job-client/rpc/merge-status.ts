@@ -5,16 +5,18 @@ const kinds = ['NODE_KIND_JOB_TRACKER', 'NODE_KIND_TASK_TRACKER', 'NODE_KIND_JOB
 
 /**
  * One list of what several trackers see. A tracker knows most of itself; a worker that moves is seen by two for a
- * moment; a receiver has a stream to each tracker and counts once, with all that is out to it.
+ * moment; a receiver has a stream to each tracker and counts once, with all that is out to it. A tracker that did not
+ * answer, one of `missing` by its host:port, is known to others only.
  */
-export function mergeNodes(lists: readonly (readonly Node__Output[])[]): Node__Output[] {
+export function mergeNodes(lists: readonly (readonly Node__Output[])[], missing: readonly string[]): Node__Output[] {
   const byName = new Map<string, Node__Output>();
   for (const node of lists.flat()) {
     const name = JSON.stringify([node.kind, node.incarnation, node.node_id, node.node_group]);
     const known = byName.get(name);
     byName.set(name, known === undefined ? node : mergeNode(known, node));
   }
-  return [...byName.values()].toSorted((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind) || compare(a.node_group, b.node_group) || compare(a.node_id, b.node_id));
+  const shown = [...byName.values()].map((node): Node__Output => (node.kind === 'NODE_KIND_JOB_TRACKER' && missing.includes(node.address) ? { ...node, state: 'NODE_STATE_UNREACHABLE' } : node));
+  return shown.toSorted((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind) || compare(a.node_group, b.node_group) || compare(a.node_id, b.node_id));
 }
 
 function mergeNode(a: Node__Output, b: Node__Output): Node__Output {

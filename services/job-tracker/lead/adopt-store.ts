@@ -2,7 +2,7 @@ import { LtsError } from '../../../shared/errors/lts-error.js';
 import type { Member, Registry } from '../../../shared/registry/registry.js';
 import { withDeadline } from '../../../shared/time/deadline.js';
 import type { Clock } from '../../../shared/time/clock.js';
-import { storeDocument } from './store-identity.js';
+import { storeDocument, storeNamedBy } from './store-identity.js';
 
 const answerWithinMs = 10_000;
 
@@ -28,7 +28,7 @@ export async function adoptStore(registry: Registry, storeId: string, force: boo
   }
   const document = registry.document(storeDocument);
   const known = await document.read();
-  const before = known === null ? undefined : Buffer.from(known.data).toString('utf8');
+  const before = known === null ? undefined : storeNamedBy(known.data);
   if (before !== storeId) await document.write(Buffer.from(storeId), known?.version ?? 'create');
   return before;
 }

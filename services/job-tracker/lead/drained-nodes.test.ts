@@ -5,6 +5,8 @@ import { LocalRegistryHub } from '../../../shared/registry/registries/local-hub.
 import { settle, VirtualClock } from '../../../test/kit/virtual-clock.js';
 import { DrainedNodes } from './drained-nodes.js';
 
+const anyone = (): void => undefined;
+
 function follower(hub: LocalRegistryHub): { nodes: DrainedNodes; changes: () => number } {
   const nodes = new DrainedNodes(new LocalRegistry(hub), new VirtualClock(), silentLogger);
   let changes = 0;
@@ -19,10 +21,10 @@ describe('DrainedNodes', () => {
     expect(here.nodes.known).toBe(false);
     await settle();
     expect(here.nodes.known).toBe(true);
-    expect(await Promise.all([here.nodes.drain('w1'), there.nodes.drain('w2')])).toEqual([true, true]);
+    expect(await Promise.all([here.nodes.drain('w1', anyone), there.nodes.drain('w2', anyone)])).toEqual([true, true]);
     await settle();
     for (const { nodes } of [here, there]) expect(nodes.byHand.map(({ nodeId }) => nodeId).toSorted()).toEqual(['w1', 'w2']);
-    expect(await there.nodes.drain('w1')).toBe(false);
+    expect(await there.nodes.drain('w1', anyone)).toBe(false);
     expect(await there.nodes.undrain('w1')).toBe(true);
     expect(await there.nodes.undrain('w1')).toBe(false);
     await settle();
@@ -48,16 +50,26 @@ describe('DrainedNodes', () => {
       const { nodes } = follower(hub);
       await settle();
       expect([nodes.known, nodes.byHand.length]).toEqual([true, 0]);
-      await nodes.drain('w1');
+      await nodes.drain('w1', anyone);
       await settle();
       expect(nodes.has('w1')).toBe(true);
     },
   );
 
+  it('tells of a document that is not readable without its text', async () => {
+    const hub = new LocalRegistryHub();
+    const registry = new LocalRegistry(hub);
+    await registry.document('drained').write(Buffer.from(JSON.stringify(Array.from({ length: 2_000 }, () => 'secret'))), 'create');
+    const told: unknown[] = [];
+    new DrainedNodes(registry, new VirtualClock(), { ...silentLogger, error: (_event, fields) => void told.push(fields) }).follow(() => undefined);
+    await settle();
+    expect(told).toEqual([{ what: expect.stringContaining('not readable') }]);
+  });
+
   it('is bounded', async () => {
     const hub = new LocalRegistryHub();
     const full = Array.from({ length: 1_000 }, (_, i) => ({ nodeId: `w${i}`, incarnation: '', since: 0 }));
     await new LocalRegistry(hub).document('drained').write(Buffer.from(JSON.stringify(full)), 'create');
-    await expect(follower(hub).nodes.drain('one more')).rejects.toMatchObject({ reason: 'INVALID_ARGUMENT' });
+    await expect(follower(hub).nodes.drain('one more', anyone)).rejects.toMatchObject({ reason: 'INVALID_ARGUMENT' });
   });
 });

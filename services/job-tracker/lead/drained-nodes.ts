@@ -57,22 +57,29 @@ export class DrainedNodes {
 
   /** Whether the node was drained by hand. */
   has(nodeId: string): boolean {
-    return this.#nodes.some((node) => isByHand(node, nodeId));
+    return isDrained(this.#nodes, nodeId);
   }
 
   /** Whether this process start is about to leave. */
   isLeaving(incarnation: string): boolean {
-    return this.#nodes.some((node) => node.incarnation === incarnation);
+    return isLeaving(this.#nodes, incarnation);
   }
 
-  /** Gives whether it was not drained before. */
-  drain(nodeId: string): Promise<boolean> {
-    return this.#change((nodes) => (nodes.some((node) => isByHand(node, nodeId)) ? undefined : [...nodes, this.#entry(nodeId, '')]));
+  /**
+   * Gives whether it was not drained before. `check` throws when the node must not be added to those that are drained
+   * already: what it sees is what the write replaces, so that of two drains at the same moment one sees the other.
+   */
+  drain(nodeId: string, check: (already: readonly DrainedNode[]) => void): Promise<boolean> {
+    return this.#change((nodes) => {
+      if (isDrained(nodes, nodeId)) return undefined;
+      check(nodes);
+      return [...nodes, this.#entry(nodeId, '')];
+    });
   }
 
   /** Gives whether it was drained before. */
   undrain(nodeId: string): Promise<boolean> {
-    return this.#change((nodes) => (nodes.some((node) => isByHand(node, nodeId)) ? nodes.filter((node) => !isByHand(node, nodeId)) : undefined));
+    return this.#change((nodes) => (isDrained(nodes, nodeId) ? nodes.filter((node) => !isByHand(node, nodeId)) : undefined));
   }
 
   /** This process start is about to leave. Forgets others that have left: `isAlive` tells which have not. */
@@ -104,11 +111,22 @@ export class DrainedNodes {
     if (value === null) return [];
     try {
       return schema.parse(JSON.parse(Buffer.from(value.data).toString('utf8')));
-    } catch (error) {
-      this.#log.error('registry.failed', { what: 'the document of drained nodes is not readable; nobody counts as drained', error });
+    } catch {
+      // Without the error, which would name every wrong piece of it.
+      this.#log.error('registry.failed', { what: 'the document of drained nodes is not readable; nobody counts as drained' });
       return [];
     }
   }
+}
+
+/** Whether the node was drained by hand. */
+export function isDrained(nodes: readonly DrainedNode[], nodeId: string): boolean {
+  return nodes.some((node) => isByHand(node, nodeId));
+}
+
+/** Whether this process start is about to leave. */
+export function isLeaving(nodes: readonly DrainedNode[], incarnation: string): boolean {
+  return nodes.some((node) => node.incarnation === incarnation);
 }
 
 function isByHand(node: DrainedNode, nodeId: string): boolean {

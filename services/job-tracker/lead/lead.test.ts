@@ -4,6 +4,8 @@ import { LocalRegistryHub } from '../../../shared/registry/registries/local-hub.
 import { LocalRegistry } from '../../../shared/registry/registries/local.js';
 import type { Member } from '../../../shared/registry/registry.js';
 import { VirtualClock } from '../../../test/kit/virtual-clock.js';
+import type { Assignment } from './assign.js';
+import { decodeAssignment } from './assignment-codec.js';
 import { ClusterView } from './cluster-view.js';
 import { DrainedNodes } from './drained-nodes.js';
 import { Lead } from './lead.js';
@@ -15,6 +17,7 @@ class Standing {
   readonly registry: LocalRegistry;
   readonly lead: Lead;
   assigned: readonly number[] = [];
+  onAssigned: (partitions: readonly number[]) => void = () => undefined;
 
   readonly warnings: unknown[] = [];
 
@@ -23,9 +26,14 @@ class Standing {
     const member: Member = { kind: 'job-tracker', nodeId, incarnation, nodeGroup: '', address, version: '1', startedAt: 0 };
     const log: Logger = { ...silentLogger, warn: (event, fields) => void this.warnings.push([event, fields]) };
     const drained = new DrainedNodes(this.registry, clock, silentLogger);
-    this.lead = new Lead(this.registry, { assigned: (mine) => (this.assigned = mine) }, { member, partitions, spread: true }, new ClusterView(), drained, clock, log);
+    this.lead = new Lead(this.registry, { assigned: (mine) => this.#follow(mine) }, { member, partitions, spread: true }, new ClusterView(), drained, clock, log);
     drained.follow(() => this.lead.reassign());
     this.lead.start();
+  }
+
+  #follow(mine: readonly number[]): void {
+    this.assigned = mine;
+    this.onAssigned(mine);
   }
 }
 
@@ -77,6 +85,32 @@ describe('Lead', () => {
     await clock.advance(100);
     expect([a.assigned.length, b.assigned.length]).toEqual([2, 2]);
     await odd.close();
+  });
+
+  const put = async (text: string): Promise<void> => {
+    const document = a.registry.document('assignment');
+    const { version } = (await document.read()) ?? { version: 0 };
+    await document.write(Buffer.from(text), version);
+    await clock.advance(1_000);
+  };
+  const stored = async (): Promise<Assignment | undefined> => decodeAssignment((await a.registry.document('assignment').read())?.data ?? new Uint8Array());
+
+  it('overwrites an assignment whose leader has a place that nobody has', async () => {
+    await put(JSON.stringify({ ...(await stored()), leader: { nodeId: 'b', sequence: 2 ** 31 - 1 }, owners: ['b', 'b', 'b', 'b'] }));
+    expect((await stored())?.leader).toEqual({ nodeId: 'a', sequence: 0 });
+    expect([a.assigned.length, b.assigned.length]).toEqual([2, 2]);
+  });
+
+  it('writes one that cannot be read anew, and moves nothing for it', async () => {
+    await put(JSON.stringify({ ...(await stored()), owners: ['b', 'a', 'b', 'a'] }));
+    const [mine, theirs] = [a.assigned, b.assigned];
+    expect([mine, theirs]).toEqual([[1, 3], [0, 2]]);
+    const seen: (readonly number[])[] = [];
+    a.onAssigned = (partitions) => seen.push(partitions);
+    await put('{"leader":');
+    expect((await stored())?.owners).toHaveLength(partitions);
+    expect([a.assigned, b.assigned]).toEqual([mine, theirs]);
+    expect(new Set(seen.map(String))).toEqual(new Set([String(mine)]));
   });
 
   it('waits after an outage for those who have not registered anew yet, but not for ever', async () => {

@@ -21,6 +21,7 @@ export interface LeadSettings {
   spread: boolean;
 }
 
+const electionName = 'job-tracker';
 const retryMs = 500;
 /** After an outage in which all sessions ended the trackers register anew, one after the other: none is displaced for so long. */
 const gatherMs = 2_000;
@@ -30,9 +31,10 @@ const gatherMs = 2_000;
  *
  * Every tracker registers itself (ephemeral) and stands in one election. The leader writes the assignment, one versioned
  * document that carries the leader's place in the election: whoever has an older place than the document leaves it
- * alone, and a write against another version fails and is decided anew. Every tracker, leader or not, follows the
- * document: it owns what is assigned to its node id and incarnation. Who is drained gets nothing (`drained-nodes.ts`); a
- * tracker that is about to leave says so there first, so that its partitions move while it still serves them.
+ * alone unless the election shows that place first, and a write against another version fails and is decided anew. Every
+ * tracker, leader or not, follows the document: it owns what is assigned to its node id and incarnation. One that cannot
+ * be read changes nothing and is written anew. Who is drained gets nothing (`drained-nodes.ts`); a tracker that is about
+ * to leave says so there first, so that its partitions move while it still serves them.
  *
  * States: standing by → leading → standing by. Nothing here is a fence: an owner that is cut off from the registry goes
  * on until the store tells it that a higher epoch exists. While the registry is away nothing is assigned; an owner is
@@ -80,7 +82,7 @@ export class Lead {
   start(): void {
     this.#registration = this.#registry.register(this.#settings.member);
     this.#registration.ready().catch(() => undefined);
-    this.#election = this.#registry.elect('job-tracker', this.#settings.member.nodeId);
+    this.#election = this.#registry.elect(electionName, this.#settings.member.nodeId);
     this.#election.onChange((leading) => {
       this.#log.info(leading ? 'lead.gained' : 'lead.lost', { sequence: this.#election?.sequence });
       this.#decide();
@@ -150,7 +152,8 @@ export class Lead {
     this.#known = true;
     const assignment = value === null ? undefined : decodeAssignment(value.data);
     if (value !== null && assignment === undefined) this.#log.error('registry.failed', { error: new LtsError('INTERNAL', 'the assignment in the registry is not readable; it is written anew') });
-    this.#current = value === null || assignment === undefined ? undefined : { assignment, version: value.version };
+    if (value === null) this.#current = undefined;
+    else if (assignment !== undefined) this.#current = { assignment, version: value.version };
     if (this.#current !== undefined) this.#view.update(this.#current.assignment, this.#current.version);
     this.#events.assigned(this.assigned());
     this.#decide();
@@ -180,12 +183,13 @@ export class Lead {
     const sequence = this.#election?.sequence;
     if (this.#left || !this.leading || sequence === undefined || !this.#known || !this.#drained.known || this.#members.length === 0) return;
     const stored = await this.#document.read();
-    const previous = stored === null ? undefined : decodeAssignment(stored.data);
-    if (previous !== undefined && previous.leader.sequence > sequence && previous.leader.nodeId !== this.#settings.member.nodeId && this.#isAlive(previous.leader.nodeId)) return;
+    const written = stored === null ? undefined : decodeAssignment(stored.data);
+    const previous = stored === null ? undefined : (written ?? this.#current?.assignment);
+    if (previous !== undefined && previous.leader.sequence > sequence && !(await this.#isFirst(sequence))) return;
     if (this.#clock.monotonic() < this.#gathersUntil && previous?.trackers.some(({ incarnation }) => !this.isLive(incarnation))) return;
     const { partitions, member, spread } = this.#settings;
     const next = assign({ leader: { nodeId: member.nodeId, sequence }, members: this.#members, previous, partitions, spread, reluctance: (tracker) => this.#reluctance(tracker) });
-    if (sameAssignment(previous, next)) return;
+    if (sameAssignment(written, next)) return;
     const version = await this.#document.write(encodeAssignment(next), stored?.version ?? 'create');
     const moved = next.owners.filter((owner, partition) => owner !== previous?.owners[partition]).length;
     this.#log.info('lead.assigned', { version, moved, trackers: next.trackers.length });
@@ -197,7 +201,12 @@ export class Lead {
     return this.#drained.has(nodeId) ? 1 : 0;
   }
 
-  #isAlive(nodeId: string): boolean {
-    return this.#members.some((member) => member.nodeId === nodeId);
+  /**
+   * Whether the election still shows this place first. Asked after the document was read: had a later leader written
+   * that, the place would be gone by then. So a number that nobody has does not keep the real leader from writing.
+   */
+  async #isFirst(sequence: number): Promise<boolean> {
+    const [first] = await this.#registry.electionNodes(electionName);
+    return first?.sequence === sequence && first.candidateId === this.#settings.member.nodeId;
   }
 }

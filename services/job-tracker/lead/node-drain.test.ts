@@ -1,21 +1,30 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '../../../shared/log/logger.js';
+import { LocalRegistryHub } from '../../../shared/registry/registries/local-hub.js';
 import { LocalRegistry } from '../../../shared/registry/registries/local.js';
 import { settle, VirtualClock } from '../../../test/kit/virtual-clock.js';
 import { DrainedNodes } from './drained-nodes.js';
 import { NodeDrain } from './node-drain.js';
 
 describe('NodeDrain', () => {
+  let hub: LocalRegistryHub;
   let nodes: DrainedNodes;
   let drain: NodeDrain;
   let trackers: string[];
 
   beforeEach(() => {
-    nodes = new DrainedNodes(new LocalRegistry(), new VirtualClock(), silentLogger);
-    nodes.follow(() => undefined);
+    hub = new LocalRegistryHub();
     trackers = ['a', 'b'];
-    drain = new NodeDrain(nodes, { trackers: () => trackers.map((nodeId) => ({ nodeId, incarnation: `${nodeId}-1`, address: '' })), workers: () => ['w1', 'w2'] });
+    nodes = drained();
+    nodes.follow(() => undefined);
+    drain = drainBy(nodes);
   });
+
+  const drained = (): DrainedNodes => new DrainedNodes(new LocalRegistry(hub), new VirtualClock(), silentLogger);
+  const drainBy = (known: DrainedNodes): NodeDrain =>
+    new NodeDrain(known, { trackers: () => trackers.map((nodeId) => ({ nodeId, incarnation: `${nodeId}-1`, address: '' })), workers: () => ['w1', 'w2'] });
+  /** A tracker that has heard of no drain. */
+  const notToldYet = (): NodeDrain => drainBy(drained());
 
   it('drains trackers and workers, and names the known ones for any other', async () => {
     expect(await drain.drain('a')).toBe(true);
@@ -32,6 +41,17 @@ describe('NodeDrain', () => {
     expect(drain.ignored).toBe(false);
     trackers = ['a'];
     expect(drain.ignored).toBe(true);
+  });
+
+  it('leaves partitions with somebody when several are asked at the same moment', async () => {
+    trackers = ['a', 'b', 'c'];
+    const all = await Promise.allSettled(trackers.map((nodeId) => notToldYet().drain(nodeId)));
+    await settle();
+    expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
+    expect(all.find((each) => each.status === 'rejected')).toMatchObject({ reason: { reason: 'LAST_TRACKER' } });
+    expect(nodes.byHand).toHaveLength(2);
+    const [last] = nodes.byHand;
+    expect(await drain.drain(last?.nodeId ?? '')).toBe(false);
   });
 
   it('counts on no tracker that is about to leave', async () => {

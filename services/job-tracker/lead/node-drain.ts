@@ -1,7 +1,7 @@
 import { LtsError } from '../../../shared/errors/lts-error.js';
 import { quoted } from '../../../shared/errors/quoted.js';
 import type { AssignedTracker } from './assign.js';
-import type { DrainedNodes } from './drained-nodes.js';
+import { type DrainedNodes, isDrained, isLeaving } from './drained-nodes.js';
 
 /** Whom a drain may be about. */
 export interface DrainableNodes {
@@ -26,11 +26,12 @@ export class NodeDrain {
     const trackers = this.#nodes.trackers();
     const known = [...new Set([...trackers.map((tracker) => tracker.nodeId), ...this.#nodes.workers()])];
     if (!known.includes(nodeId)) throw new LtsError('NOT_FOUND', `there is no tracker or worker ${quoted(nodeId)}; known are ${names(known)}`);
-    const takes = trackers.filter((tracker) => tracker.nodeId !== nodeId && !this.#drained.has(tracker.nodeId) && !this.#drained.isLeaving(tracker.incarnation));
-    if (takes.length === 0 && trackers.some((tracker) => tracker.nodeId === nodeId)) {
+    const others = trackers.filter((tracker) => tracker.nodeId !== nodeId);
+    return this.#drained.drain(nodeId, (already) => {
+      const isTracker = others.length < trackers.length;
+      if (!isTracker || others.some((tracker) => !isDrained(already, tracker.nodeId) && !isLeaving(already, tracker.incarnation))) return;
       throw new LtsError('LAST_TRACKER', `${quoted(nodeId)} is the last tracker that takes partitions; start another one, or undrain one, then drain it`);
-    }
-    return this.#drained.drain(nodeId);
+    });
   }
 
   /** Gives whether it was drained before. Rejects with NOT_FOUND or REGISTRY_UNAVAILABLE. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../shared/time/clock.js';
 
 const againAfterMs = 30_000;
-const mostKept = 100;
+const mostKept = 10_000;
 
 /** Messages of something that is tried again and again: each is news once, and again after 30 s. */
 export class Repeats {

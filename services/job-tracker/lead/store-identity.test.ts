@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { LtsError } from '../../../shared/errors/lts-error.js';
 import { silentLogger } from '../../../shared/log/logger.js';
 import { LocalRegistry } from '../../../shared/registry/registries/local.js';
 import { LocalRegistryHub } from '../../../shared/registry/registries/local-hub.js';
@@ -26,6 +27,15 @@ describe('agreeOnStore', () => {
     const [first, second] = hub();
     await agree(first, 'a');
     await expect(agree(second, 'b')).rejects.toMatchObject({ reason: 'STORE_FOREIGN', message: expect.stringMatching(/store a.*store b/) });
+  });
+
+  it('does not repeat what else may be written there', async () => {
+    const [first, second] = hub();
+    await first.document('store').write(Buffer.from(`\u001b[2J${'x'.repeat(10_000)}`), 'create');
+    const error = await agree(second, 'b').catch((thrown: LtsError) => thrown);
+    expect(error).toMatchObject({ reason: 'STORE_FOREIGN', message: expect.stringContaining('lts store adopt') });
+    expect(error?.message.length).toBeLessThan(600);
+    expect(error?.message).not.toContain('\u001b');
   });
 
   it('waits for a store that cannot be opened yet', async () => {

@@ -1,4 +1,5 @@
 import { LtsError, toLtsError } from '../../../shared/errors/lts-error.js';
+import { quoted } from '../../../shared/errors/quoted.js';
 import type { Logger } from '../../../shared/log/logger.js';
 import type { Registry } from '../../../shared/registry/registry.js';
 import { backoffMs } from '../../../shared/time/backoff.js';
@@ -6,6 +7,8 @@ import type { Clock } from '../../../shared/time/clock.js';
 
 /** The document that names the cluster's store. */
 export const storeDocument = 'store';
+
+const nameForm = /^[A-Za-z0-9-]{1,64}$/;
 
 /** What passes by itself: the registry is away, or another tracker wrote at the same moment. */
 const passing = new Set(['REGISTRY_UNAVAILABLE', 'VERSION_CONFLICT', 'DEADLINE_PASSED']);
@@ -24,7 +27,7 @@ export async function agreeOnStore(registry: Registry, storeId: () => Promise<st
       const own = await storeId();
       const known = own === '' ? undefined : await document.read();
       if (known === null) await document.write(Buffer.from(own), 'create');
-      else if (known !== undefined) return compare(Buffer.from(known.data).toString('utf8'), own);
+      else if (known !== undefined) return compare(storeNamedBy(known.data), own);
     } catch (error) {
       const { reason } = toLtsError(error);
       if (!passing.has(reason)) throw error;
@@ -32,6 +35,12 @@ export async function agreeOnStore(registry: Registry, storeId: () => Promise<st
     }
     await clock.sleep(backoffMs(Math.min(tries, 4), 50, 1_000));
   }
+}
+
+/** The store that the document names. Anybody may have written it: what cannot be a name is as messages may show it. */
+export function storeNamedBy(data: Uint8Array): string {
+  const text = Buffer.from(data).toString('utf8');
+  return nameForm.test(text) ? text : quoted(text);
 }
 
 function compare(known: string, own: string): void {

@@ -16,6 +16,6 @@ export interface StoreHealth {
 
 /** A stable word and a sentence with the value and what to do. */
 export interface StoreWarning {
-  reason: 'ACKS_NOT_REPLICATED' | 'LONG_SNAPSHOT' | 'CLOCK_OFFSET';
+  reason: 'ACKS_NOT_DURABLE' | 'ACKS_NOT_REPLICATED' | 'LONG_SNAPSHOT' | 'CLOCK_OFFSET';
   message: string;
 }

@@ -17,6 +17,7 @@ import type { Worker } from '../dispatch/worker.js';
 import type { WorkerDirectory } from '../dispatch/worker-directory.js';
 import { type RawWorkResponse, WorkerSession } from '../dispatch/worker-session.js';
 import type { Ownership } from '../lead/ownership.js';
+import { Repeats } from '../lead/repeats.js';
 import type { OwnedGroups } from '../queue/owned-groups.js';
 
 /** What worker sessions lead to. */
@@ -38,7 +39,8 @@ const longestType = 128;
 
 /** WorkerService: one session per stream. A frame that breaks the protocol cuts the stream off with a reason. */
 export function workerService(handlers: Handlers, parts: WorkerParts): Record<string, UntypedHandleCall> {
-  return { Work: handlers.duplex<WorkRequest__Output, RawWorkResponse>((call: WorkCall) => new WorkStream(call, parts)) as unknown as UntypedHandleCall };
+  const refusals = new Repeats(parts.clock);
+  return { Work: handlers.duplex<WorkRequest__Output, RawWorkResponse>((call: WorkCall) => new WorkStream(call, parts, refusals)) as unknown as UntypedHandleCall };
 }
 
 class WorkStream {
@@ -48,9 +50,13 @@ class WorkStream {
   #worker: Worker | undefined;
   #graceful = false;
   readonly #helloTimer: Timer;
+  readonly #refusals: Repeats;
+  /** Of the process that calls, once it has said hello. */
+  #incarnation = '';
 
-  constructor(call: WorkCall, parts: WorkerParts) {
+  constructor(call: WorkCall, parts: WorkerParts, refusals: Repeats) {
     this.#call = call;
+    this.#refusals = refusals;
     this.#parts = parts;
     const writer = new StreamWriter<RawWorkResponse>(call, { onStall: (error) => this.#session.end(error), clock: parts.clock });
     const end = (error?: LtsError): void => (error === undefined ? void call.end() : failStream(call as never, error, parts.log));
@@ -87,8 +93,8 @@ class WorkStream {
 
   #refuse(error: LtsError): void {
     const fields = { worker: this.#worker?.identity.nodeId, address: this.#call.getPeer(), reason: error.reason, why: error.message };
-    // Workers that look for their owner are no fault.
-    if (reasons[error.reason].code === status.UNAVAILABLE) this.#parts.log.info('worker.refused', fields);
+    // Workers that look for their owner are no fault, and ask often.
+    if (reasons[error.reason].code === status.UNAVAILABLE) this.#parts.log[this.#refusals.isNews(`${this.#incarnation} ${error.reason}`) ? 'info' : 'debug']('worker.refused', fields);
     else this.#parts.log.warn('worker.refused', error.reason === 'INTERNAL' ? { ...fields, error: error.cause } : fields);
   }
 
@@ -138,6 +144,7 @@ class WorkStream {
     const longType = hello.types.find((type) => type.length > longestType);
     if (longType !== undefined) throw badFrame(`hello.types has ${quoted(longType)}; use at most ${longestType} characters`);
     if (hello.work_threads < 0) throw badFrame(`hello.work_threads is ${hello.work_threads}; use how many tasks run at once`);
+    this.#incarnation = hello.incarnation;
     this.#parts.ownership.require(hello.node_group);
     this.#helloTimer.cancel();
     this.#worker = this.#parts.directory.open(hello, this.#call.getPeer(), this.#session);

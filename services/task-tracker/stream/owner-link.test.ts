@@ -8,9 +8,10 @@ import type { WorkCall } from './work-call.js';
 import type { SessionHost, WorkSession } from './work-session.js';
 
 /** A link whose calls go nowhere, and the addresses that it called. */
-function setUp(): { link: OwnerLink; calls: string[]; clock: VirtualClock; own: (address: string) => void; fail: (error: LtsError) => void } {
+function setUp(): { link: OwnerLink; calls: string[]; noted: string[]; clock: VirtualClock; own: (address: string) => void; fail: (error: LtsError) => void } {
   const clock = new VirtualClock();
   const calls: string[] = [];
+  const noted: string[] = [];
   let owner: string | undefined;
   let listener = (): void => undefined;
   const note = (address: string): void => {
@@ -32,7 +33,8 @@ function setUp(): { link: OwnerLink; calls: string[]; clock: VirtualClock; own: 
     owners: {
       ownerOf: () => owner,
       noteOwner: (_group, address) => note(address),
-      noteUnreachable: () => undefined,
+      forgetOwner: () => void noted.push('forget'),
+      noteUnreachable: () => void noted.push('unreachable'),
       onChange: (given) => {
         listener = given;
         return { close: () => undefined };
@@ -44,7 +46,7 @@ function setUp(): { link: OwnerLink; calls: string[]; clock: VirtualClock; own: 
     log: silentLogger,
   });
   const fail = (error: LtsError): void => link.sessions[0]?.close(error);
-  return { link, calls, clock, own: note, fail };
+  return { link, calls, noted, clock, own: note, fail };
 }
 
 const unreachable = new LtsError('NO_TRACKER', 'connection refused');
@@ -87,6 +89,18 @@ describe('OwnerLink', () => {
     expect(calls.length).toBeLessThanOrEqual(4);
     await clock.advance(2_001);
     expect(calls.length).toBe(5);
+  });
+
+  it('leaves the map of a tracker that answers alone, until it has denied the group again and again', async () => {
+    const { calls, noted, clock, own, fail } = setUp();
+    own('a:1');
+    for (let tries = 1; tries <= 8; tries++) {
+      fail(new LtsError('NOT_OWNER', 'there is no owner yet'));
+      while (calls.length === tries) await clock.advance(10);
+    }
+    expect(noted).toEqual([...Array.from({ length: 7 }, () => 'forget'), 'unreachable']);
+    fail(unreachable);
+    expect(noted.slice(8)).toEqual(['unreachable']);
   });
 
   it('tries at once when a tracker has news', () => {

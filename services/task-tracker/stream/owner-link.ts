@@ -16,11 +16,14 @@ const brokenMs = 200;
 const retiredForMs = 10_000;
 /** So many times in a row another owner may be tried without a pause. */
 const quickTries = 3;
+/** So many times in a row a tracker may say that it is not the owner and name no other, before the map is asked of another one. */
+const triesPerMap = 8;
 
 /** Who owns which group; ClusterWatcher is one. */
 export interface OwnerMap {
   ownerOf(nodeGroup: string): string | undefined;
   noteOwner(nodeGroup: string, address: string): void;
+  forgetOwner(address: string): void;
   noteUnreachable(address: string): void;
   onChange(listener: () => void): Subscription;
   close(): void;
@@ -124,6 +127,8 @@ export class OwnerLink {
     else log.debug('stream.lost', fields);
     if (this.#current === undefined) this.#pauseBefore(address, moving.has(error.reason) ? movingMs : brokenMs);
     if (error.reason === 'NOT_OWNER' && error.owner !== undefined) this.#noteOwner(error.owner);
+    // It lives, and nobody has the group yet; after some tries its map may be an old one.
+    else if (error.reason === 'NOT_OWNER' && this.#tries % triesPerMap !== 0) owners.forgetOwner(address);
     else if (!retired && error.reason !== 'LOADING') owners.noteUnreachable(address);
     this.follow();
   }

@@ -24,8 +24,7 @@ export class ZooKeeperDocument implements RegistryDocument {
   async read(): Promise<DocumentValue | null> {
     try {
       const { data, stat } = await this.#context.session.require().get(this.#node);
-      checkDocumentSize(this.path, data);
-      return stat.version === 0 ? null : { data, version: stat.version };
+      return stat.version === 0 ? null : { data: bounded(data), version: stat.version };
     } catch (error) {
       if (codeOf(error) === 'NO_NODE') return null;
       throw toRegistryError(error);
@@ -91,8 +90,7 @@ export class DocumentWatch implements Part {
   async #step(connection: Connection): Promise<void> {
     try {
       const { data, stat } = await connection.get(this.#node, this.#loop.poke);
-      if (data.length > maxDocumentBytes) throw new Error(`${data.length} bytes are more than the limit of ${maxDocumentBytes}`);
-      if (connection.open && stat.version > 0) this.#show(`${stat.created} ${stat.version}`, { data, version: stat.version });
+      if (connection.open && stat.version > 0) this.#show(`${stat.created} ${stat.version}`, { data: bounded(data), version: stat.version });
     } catch (error) {
       if (codeOf(error) !== 'NO_NODE') throw error;
       // It may have come since: then that is a change that the watch on the missing node does not tell.
@@ -110,4 +108,9 @@ export class DocumentWatch implements Part {
       this.#context.log.error('registry.failed', { what: 'a listener threw', error });
     }
   }
+}
+
+/** Whoever reads it finds it unreadable and writes it anew; refused here, it would stand in the way for ever. */
+function bounded(data: Uint8Array): Uint8Array {
+  return data.byteLength > maxDocumentBytes ? new Uint8Array() : data;
 }

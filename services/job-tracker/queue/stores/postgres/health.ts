@@ -1,7 +1,9 @@
+import type pg from 'pg';
 import { formatDuration } from '../../../../../shared/time/duration.js';
 import type { Clock } from '../../../../../shared/time/clock.js';
 import { ClockEstimate } from '../../../../../shared/time/clock-estimate.js';
 import type { StoreHealth, StoreWarning } from '../../queue-store.js';
+import { acksNotDurable } from './durability.js';
 import type { Lanes } from './lanes.js';
 import { PgFailure } from './pg-errors.js';
 import { acksNotReplicated } from './replication.js';
@@ -64,7 +66,10 @@ export class ServerHealth {
 
   async #look(): Promise<void> {
     const warnings: StoreWarning[] = [];
-    const unsafe = await acksNotReplicated((text) => this.#lanes.read(text, undefined, readWithinMs), this.#demanded);
+    const query = <R extends pg.QueryResultRow>(text: string): Promise<pg.QueryResult<R>> => this.#lanes.read<R>(text, undefined, readWithinMs);
+    const losable = await acksNotDurable(query);
+    if (losable !== undefined) warnings.push({ reason: 'ACKS_NOT_DURABLE', message: losable });
+    const unsafe = await acksNotReplicated(query, this.#demanded);
     if (unsafe !== undefined) warnings.push({ reason: 'ACKS_NOT_REPLICATED', message: unsafe });
     const { rows } = await this.#lanes.read<{ pid: number; name: string; age: number }>(
       `SELECT pid, application_name AS name, (extract(epoch FROM clock_timestamp() - xact_start) * 1000)::bigint AS age FROM pg_stat_activity

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import type pg from 'pg';
 import { LtsError } from '../../../../../shared/errors/lts-error.js';
 import type { Clock } from '../../../../../shared/time/clock.js';
 import { withDeadline } from '../../../../../shared/time/deadline.js';
 import type { StoreIdentity } from '../../queue-store.js';
 import { Connection, type ConnectionOptions, serverName } from './connection.js';
+import { acksNotDurable } from './durability.js';
 import { makeDaysSql } from './history-days.js';
 import { alone, type Migrated, migrate, type Migration, migrations } from './migrate.js';
 import { failureOf, PgFailure } from './pg-errors.js';
@@ -60,23 +62,19 @@ export async function openStore(connection: Connection, server: string, wanted: 
 
 /** Settings of the server with which it could lose what it has confirmed, or cannot hold what is written. */
 async function refuseUnfit(connection: Connection, server: string, { requireSyncReplica }: Wanted): Promise<void> {
-  const { rows } = await connection.query<{ version: number; encoding: string; fsync: string; pages: string; sync: string; isolation: string }>(
-    `SELECT current_setting('server_version_num')::int / 10000 AS version, current_setting('server_encoding') AS encoding, current_setting('fsync') AS fsync,
-       current_setting('full_page_writes') AS pages, current_setting('synchronous_commit') AS sync,
+  const { rows } = await connection.query<{ version: number; encoding: string; isolation: string }>(
+    `SELECT current_setting('server_version_num')::int / 10000 AS version, current_setting('server_encoding') AS encoding,
        current_setting('default_transaction_isolation') AS isolation`,
     undefined,
   );
-  const { version = 0, encoding = '', fsync = '', pages = '', sync = '', isolation = '' } = rows[0] ?? {};
+  const { version = 0, encoding = '', isolation = '' } = rows[0] ?? {};
   if (version < oldestServer) throw refusal('CONFIG_INVALID', `the server of ${server} is PostgreSQL ${version}; ${oldestServer} or newer is needed`);
   if (encoding !== 'UTF8') throw refusal('CONFIG_INVALID', `database ${server} has encoding ${encoding}; make one with encoding UTF8`);
   // Only then does a commit that waited for the lock of an ownership row see what is stored there now.
   if (isolation !== 'read committed') throw refusal('CONFIG_INVALID', `store ${server}: default_transaction_isolation is ${isolation}; set it to 'read committed', for the user of postgresUrl or for the database`);
-  for (const [name, value] of [['fsync', fsync], ['full_page_writes', pages], ['synchronous_commit', sync]]) {
-    if (value === 'off') throw refusal('STORE_UNSAFE', `store ${server}: ${name} is off, so the server can lose what it has confirmed; set ${name} = on`);
-  }
-  if (!requireSyncReplica) return;
-  const warning = await acksNotReplicated((text) => connection.query(text, undefined), true);
-  if (warning !== undefined) throw refusal('STORE_UNSAFE', `store ${server}: ${warning}`);
+  const query = <R extends pg.QueryResultRow>(text: string): Promise<pg.QueryResult<R>> => connection.query<R>(text, undefined);
+  const unsafe = (await acksNotDurable(query)) ?? (requireSyncReplica ? await acksNotReplicated(query, true) : undefined);
+  if (unsafe !== undefined) throw refusal('STORE_UNSAFE', `store ${server}: ${unsafe}`);
 }
 
 /** Reads who the store is; a new one gets its identity. */
