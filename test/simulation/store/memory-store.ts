@@ -4,6 +4,7 @@ import {
   type ReadyKey, type ReadyRow, type ScheduleKey, type ScheduleRow, type StoredOwner, type StoreHealth, type StoreIdentity,
 } from '../../../services/job-tracker/queue/queue-store.js';
 import type { AttemptRow, InstanceFilter, InstanceRow, InstanceTarget } from '../../../services/job-tracker/queue/status-queries.js';
+import { isRunKey } from '../../../services/job-tracker/queue/task-key.js';
 import type { InstanceState } from '../../../services/job-tracker/queue/instance-state.js';
 import type { MemoryDatabase } from './memory-database.js';
 import { attemptOf, isBefore, type Row } from './rows.js';
@@ -210,9 +211,9 @@ function stateOf({ state }: Row): InstanceState {
 }
 
 function instanceRow(row: Row, job: Buffer | undefined): InstanceRow {
-  const { seq, id, nodeGroup, taskId, type, priority, createdAt, dueAt, sched, scheduledAt, endedAt, attempts, retryTimes, lostTimes, message, worker } = row;
+  const { seq, id, nodeGroup, taskId, type, priority, createdAt, dueAt, key, scheduledAt, endedAt, attempts, retryTimes, lostTimes, message, worker } = row;
   return {
-    seq, id, nodeGroup, taskId, type, priority, state: stateOf(row), blocked: row.state === 'BLOCKED', createdAt, dueAt, scheduledAt: sched === undefined ? 0 : scheduledAt, endedAt, attempts, retryTimes, lostTimes,
+    seq, id, nodeGroup, taskId, type, priority, state: stateOf(row), blocked: row.state === 'BLOCKED', createdAt, dueAt, scheduledAt: isRunKey(key) ? scheduledAt : 0, endedAt, attempts, retryTimes, lostTimes,
     worker: worker.nodeId, message, job,
   };
 }

@@ -24,8 +24,6 @@ export interface Row extends Answered {
   readonly nodeGroup: string;
   readonly taskId: string;
   readonly key: TaskKey;
-  /** The schedule that made it. */
-  readonly sched: number | undefined;
   readonly scheduledAt: number;
   readonly type: string;
   readonly priority: number;
@@ -35,6 +33,8 @@ export interface Row extends Answered {
   /** The JobClient group that wants its result. */
   readonly owes: string | undefined;
   state: RowState;
+  /** Its schedule was suspended or deleted: it gets no further attempt. */
+  last: boolean;
   dueAt: number;
   endedAt: number;
   attempts: number;

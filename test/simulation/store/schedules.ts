@@ -1,5 +1,5 @@
 import type {
-  Alter, AlterOutcome, Cancel, CancelOutcome, Enroll, EnrollOutcome, Finish, Fire, FireOutcome, FireRun, PassedTime, RefusedOutcome, Release, ReleaseOutcome,
+  Alter, AlterOutcome, CancelOutcome, Enroll, EnrollOutcome, Fire, FireOutcome, FireRun, PassedTime, RefusedOutcome, Release, ReleaseOutcome,
 } from '../../../services/job-tracker/queue/queue-store.js';
 import { heldUntil } from '../../../services/job-tracker/queue/queue-store.js';
 import { isByHand, isRunKey, type TaskKey } from '../../../services/job-tracker/queue/task-key.js';
@@ -29,6 +29,7 @@ export function enroll(tables: Tables, t: Enroll): EnrollOutcome {
   tables.past.set(schedule.id, schedule);
   const row = { ...newSchedule(schedule.sched, schedule.version + 1, t), first: 'replaced', existingId } as const;
   tables.schedules.set(taskKey(t), row);
+  for (const run of runsOf(tables, t)) run.last = false;
   return { kind: 'enroll', result: 'replaced', sched: row.sched, version: row.version, existingId };
 }
 
@@ -83,10 +84,10 @@ function pass(tables: Tables, schedule: StoredSchedule, { at }: Fire, { state, m
 }
 
 function newRun(tables: Tables, schedule: StoredSchedule, at: number, { id, taskKey: key, scheduledAt }: { id: string; taskKey: TaskKey; scheduledAt: number }, job: Buffer): Row {
-  const { sched, partition, nodeGroup, taskId, type, priority, policy, needFeedback, submitNodeGroup } = schedule;
+  const { partition, nodeGroup, taskId, type, priority, policy, needFeedback, submitNodeGroup } = schedule;
   return {
-    seq: tables.lastSeq + 1, id, partition, nodeGroup, taskId, key, sched, scheduledAt, type, priority, createdAt: at, policy, job, dueAt: scheduledAt, owes: needFeedback ? submitNodeGroup : undefined,
-    first: 'accepted', existingId: '', state: 'WAITING', endedAt: 0, attempts: 0, retryTimes: 0, lostTimes: 0, fence: 0, worker: { nodeId: '', incarnation: '' }, assignedAt: 0, records: [], message: '',
+    seq: tables.lastSeq + 1, id, partition, nodeGroup, taskId, key, scheduledAt, type, priority, createdAt: at, policy, job, dueAt: scheduledAt, owes: needFeedback ? submitNodeGroup : undefined,
+    first: 'accepted', existingId: '', state: 'WAITING', last: false, endedAt: 0, attempts: 0, retryTimes: 0, lostTimes: 0, fence: 0, worker: { nodeId: '', incarnation: '' }, assignedAt: 0, records: [], message: '',
     outcome: undefined,
   };
 }
@@ -106,24 +107,33 @@ export function alter(tables: Tables, t: Alter): AlterOutcome {
   if (stands[t.change]) return { ...outcome, result: 'unchanged' };
   const state = t.change === 'suspend' ? 'SUSPENDED' : 'ACTIVE';
   if (t.change === 'delete') retire(tables, schedule);
-  else Object.assign(schedule, { state, version: schedule.version + 1, nextAt: t.change === 'suspend' ? undefined : t.nextAt, ...(t.change === 'next' ? {} : { updatedAt: t.at }) });
+  else Object.assign(schedule, { state, version: schedule.version + 1, nextAt: t.change === 'suspend' ? undefined : t.nextAt, updatedAt: t.at });
   Object.assign(outcome, { result: 'done', version: schedule.version });
-  if (t.change === 'resume' || t.change === 'next') return outcome;
+  if (t.change === 'next') return outcome;
   for (const row of runsOf(tables, t)) {
-    if (runs(row)) outcome.running.push({ id: row.id, seq: row.seq, attempt: row.attempts });
-    else if (t.change === 'delete' || !isByHand(row.key)) outcome.cancelled.push(endIdle(tables, row, t.at));
+    if (t.change === 'resume') row.last = false;
+    else if (t.change === 'delete' || !isByHand(row.key)) stop(tables, row, t.at, outcome);
   }
   return outcome;
 }
 
-/** By task: the schedule of the task and all its runs. */
-export function cancelSchedule(tables: Tables, t: Cancel & { taskId: string }): Pick<CancelOutcome, 'cancelled' | 'cancelling' | 'schedule'> {
-  const schedule = tables.schedules.get(taskKey(t));
+/** Ends a run, or lets its attempt be its last one. */
+function stop(tables: Tables, row: Row, at: number, outcome: AlterOutcome): void {
+  if (!runs(row)) {
+    outcome.cancelled.push(endIdle(tables, row, at));
+    return;
+  }
+  row.last = true;
+  outcome.running.push({ id: row.id, seq: row.seq, attempt: row.attempts });
+}
+
+/** Adds to a cancel by task the schedule of the task and all its runs. */
+export function cancelSchedule(tables: Tables, task: { nodeGroup: string; taskId: string }, at: number, outcome: CancelOutcome): CancelOutcome {
+  const schedule = tables.schedules.get(taskKey(task));
   if (schedule !== undefined) retire(tables, schedule);
-  const outcome: Pick<CancelOutcome, 'cancelled' | 'cancelling'> = { cancelled: [], cancelling: [] };
-  for (const row of runsOf(tables, t)) {
+  for (const row of runsOf(tables, task)) {
     if (!runs(row)) {
-      outcome.cancelled.push(endIdle(tables, row, t.at));
+      outcome.cancelled.push(endIdle(tables, row, at));
       continue;
     }
     row.state = 'CANCELLING';
@@ -140,13 +150,6 @@ function endIdle(tables: Tables, row: Row, at: number): AlterOutcome['cancelled'
 
 function runsOf(tables: Tables, { nodeGroup, taskId }: { nodeGroup: string; taskId: string }): Row[] {
   return [...tables.live.values()].filter((row) => row.nodeGroup === nodeGroup && row.taskId === taskId && isRunKey(row.key));
-}
-
-/** Whether this run would go on although its schedule is gone, or suspended. */
-export function isOver(tables: Tables, { nodeGroup, taskId, key, sched }: Row, { next }: Finish): boolean {
-  if (!('dueAt' in next) || !isRunKey(key)) return false;
-  const schedule = tables.schedules.get(taskKey({ nodeGroup, taskId }));
-  return schedule?.sched !== sched || (schedule?.state === 'SUSPENDED' && !isByHand(key));
 }
 
 export function release(tables: Tables, t: Release): ReleaseOutcome {

@@ -5,7 +5,7 @@ import type {
 import { isId } from '../../../shared/ids.js';
 import { advance, cancelIdle, end, enqueue, keep, runs, sameJob } from './changes.js';
 import { attemptOf, newlyReady, type Row, type Tables, taskKey } from './rows.js';
-import { alter, cancelSchedule, enroll, fire, isOver, release } from './schedules.js';
+import { alter, cancelSchedule, enroll, fire, release } from './schedules.js';
 
 /** Applies one change, as simply as it can be written down. */
 export function applyTransition(tables: Tables, t: Transition): Outcome {
@@ -79,8 +79,8 @@ function admit(tables: Tables, t: Admit): AdmitOutcome {
 function newRow(seq: number, t: Admit): Row {
   const { id, partition, nodeGroup, taskId, type, priority, createdAt, policy, job, dueAt } = t;
   return {
-    seq, id, partition, nodeGroup, taskId, key: taskId, sched: undefined, scheduledAt: dueAt, type, priority, createdAt, policy, job, dueAt, owes: t.needFeedback ? t.submitNodeGroup : undefined, first: 'accepted', existingId: '',
-    state: 'BLOCKED', endedAt: 0, attempts: 0, retryTimes: 0, lostTimes: 0, fence: 0, worker: { nodeId: '', incarnation: '' }, assignedAt: 0, records: [], message: '', outcome: undefined,
+    seq, id, partition, nodeGroup, taskId, key: taskId, scheduledAt: dueAt, type, priority, createdAt, policy, job, dueAt, owes: t.needFeedback ? t.submitNodeGroup : undefined, first: 'accepted', existingId: '',
+    state: 'BLOCKED', last: false, endedAt: 0, attempts: 0, retryTimes: 0, lostTimes: 0, fence: 0, worker: { nodeId: '', incarnation: '' }, assignedAt: 0, records: [], message: '', outcome: undefined,
   };
 }
 
@@ -119,7 +119,7 @@ function finish(tables: Tables, t: Finish): FinishOutcome {
   if (row === undefined || !runs(row) || row.attempts !== t.attempt) return { kind: 'finish', applied: false };
   // What is being cancelled does not run again: its owner decides anew.
   if ('dueAt' in t.next && row.state === 'CANCELLING') return { kind: 'finish', applied: false };
-  if (isOver(tables, row, t)) return { kind: 'finish', applied: false, over: true };
+  if ('dueAt' in t.next && row.last) return { kind: 'finish', applied: false, over: true };
   const { outcome, message, truncated, startedAt } = t.end;
   row.records.push({ ...attemptOf(row), startedAt, endedAt: t.at, outcome, message, truncated });
   row.message = message;
@@ -139,7 +139,13 @@ function cancel(tables: Tables, t: Cancel): CancelOutcome {
   const named = t.id === undefined ? undefined : tables.byId.get(t.id);
   if (t.id !== undefined && (named?.nodeGroup !== t.nodeGroup || named.partition !== t.partition || named.state === 'IGNORED')) return outcome;
   if (named !== undefined && !tables.live.has(named.seq)) return { ...outcome, ended: [named.id] };
-  if (t.taskId !== undefined && named === undefined) Object.assign(outcome, cancelSchedule(tables, { ...t, taskId: t.taskId }));
+  if (named !== undefined) return cancelTask(tables, t, named, outcome);
+  const task = { nodeGroup: t.nodeGroup, taskId: t.taskId ?? '' };
+  return cancelSchedule(tables, task, t.at, cancelTask(tables, t, undefined, outcome));
+}
+
+/** Cancels the living instances under one task key, or that one of them. */
+function cancelTask(tables: Tables, t: Cancel, named: Row | undefined, outcome: CancelOutcome): CancelOutcome {
   const task = tables.tasks.get(taskKey({ nodeGroup: t.nodeGroup, taskId: named?.key ?? t.taskId ?? '' }));
   if (task === undefined) return outcome;
   if (task.next !== undefined && (named === undefined || named === task.next)) {
