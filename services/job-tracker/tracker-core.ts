@@ -38,6 +38,7 @@ import type { AdminParts } from './rpc/admin-service.js';
 import { clusterStatus } from './rpc/cluster-status.js';
 import type { TrackerFacts } from './rpc/node-list.js';
 import { DueTimer } from './schedule/due-timer.js';
+import { ScheduleControl } from './schedule/schedule-control.js';
 import { StoreClock } from './schedule/store-clock.js';
 
 /** Ports and settings of a tracker. */
@@ -75,6 +76,7 @@ export class TrackerCore {
   readonly ownership: Ownership;
   readonly admission: Admission;
   readonly cancellation: Cancellation;
+  readonly schedules: ScheduleControl;
   readonly results: ResultIntake;
   readonly logs: LogIntake;
   readonly limits: LimitSetting;
@@ -158,6 +160,7 @@ export class TrackerCore {
     this.admission = new Admission({ ...shared, newId, ownership: this.ownership, disk: this.#disk, queries: store, settings: { backlogLimit: config.backlogLimit, retentionMs: config.retention } });
     this.limits = new LimitSetting(this.ownership, this.groups, this.#pipeline, this.#dispatcher);
     this.cancellation = new Cancellation(this.ownership, this.#pipeline, settlement, clock);
+    this.schedules = new ScheduleControl();
     this.#lost = new LostAttempts(this.groups, settlement, this.directory, clock, log);
     this.results = new ResultIntake(this.groups, this.#pipeline, settlement, this.directory, this.#lost, log);
     this.logs = new LogIntake(store, (session) => this.directory.touched(session), log);

@@ -29,6 +29,7 @@ export const reasons = {
   STORE_UNSAFE: { code: status.FAILED_PRECONDITION, action: 'Correct the named setting of the database: with it, what was confirmed can be lost.' },
   STORE_DAMAGED: { code: status.DATA_LOSS, action: 'Restore the store from a backup.' },
   CONFIG_INVALID: { code: status.FAILED_PRECONDITION, action: 'Correct the named settings.' },
+  NEVER_FIRES: { code: status.FAILED_PRECONDITION, action: 'The schedule has no time to come; submit it anew with other times.' },
   LAST_TRACKER: { code: status.FAILED_PRECONDITION, action: 'Start another JobTracker, or undrain one; to stop this one, just stop it.' },
   TRACKERS_RUNNING: { code: status.FAILED_PRECONDITION, action: 'Stop, or bring up to date, the named trackers first.' },
   STALE_EPOCH: { code: status.ABORTED, action: 'Another owner has taken over; follow the cluster map.' },

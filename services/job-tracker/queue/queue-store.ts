@@ -255,7 +255,8 @@ export interface Reassign {
 
 /**
  * Cancels by instance, or by task: whatever waits ends CANCELLED, whatever runs becomes CANCELLING. By task also the live
- * schedule of the task, which becomes past, and all its runs.
+ * schedule of the task, which becomes past, and all live runs of the task in the order of arrival, after a one-shot
+ * instance. The id of a schedule names no instance.
  */
 export interface Cancel {
   kind: 'cancel';

@@ -35,6 +35,7 @@ export interface ScheduleRow {
   /** The last scheduled time that became a run. */
   lastAt: number | undefined;
   createdAt: number;
+  /** Of the last enroll, suspend, resume or `next`; a fire leaves it. */
   updatedAt: number;
   /** The job's bytes; in reads of the owner only when they are small (4 KiB), in lists left out. */
   job: Buffer | undefined;
@@ -56,7 +57,8 @@ export interface GuardedRun {
  * task_id that a live one-shot instance has is a duplicate; one that a live schedule has is a duplicate, or, with
  * replaceOnExist (and not from a FailStore with an id older than that of the schedule), that schedule is replaced: its
  * row keeps `sched` and gets all else anew (version + 1, ACTIVE, fires 0); runs that it made stay as they are. What is
- * replaced or ignored is kept by its id (past), so that the id gets its first answer again.
+ * replaced or ignored is kept by its id (past), so that the id gets its first answer again; what was ignored only when
+ * the client made the id. An admit with such an id is answered in the same way.
  * An admit whose task_id a live schedule has is a duplicate of that schedule, with replaceOnExist, too.
  */
 export interface Enroll {
@@ -102,7 +104,7 @@ export interface Fire {
   /** The next fire time that this fire answers. Undefined: a run by hand, which moves nothing of the schedule. */
   from: number | undefined;
   nextAt: number | undefined;
-  /** There is no further fire: the schedule becomes past. */
+  /** There is no further fire: the schedule becomes past. Its live runs go on, with their retries. */
   over: boolean;
   at: number;
   runs: FireRun[];
@@ -138,7 +140,7 @@ export interface FireOutcome {
   kind: 'fire';
   /** False: the schedule is another by now, does not fire, or has moved on. */
   applied: boolean;
-  /** By hand: the id of the run was taken before. Nothing is changed then. */
+  /** By hand, of a schedule that is there: the id of a run was taken before. Nothing is changed then, applied is false. */
   again: boolean;
   /** Of each run, in their order. */
   runs: { seq: number; placement: Exclude<Placement, 'blocked'> }[];
@@ -152,9 +154,12 @@ export interface FireOutcome {
  *   next     sets the next fire time of an ACTIVE one that has none (a fixed delay after its run); only under `version`
  *   delete   becomes past
  *
- * Suspend and delete end its runs that wait or are ready as CANCELLED (suspend: not those by hand). Until they end by
- * themselves, its running ones go on; `finish` that would let such a run go on after a delete, or after a suspend unless
- * it was started by hand, is not applied and says `over`.
+ * Suspend and delete are about the live runs of the task (suspend: not those by hand), also of what a schedule of it was
+ * before. Those that wait or are ready end CANCELLED. Those with a worker go on, but with their last attempt: a `finish`
+ * that would let one wait again is not applied and says `over` (unless it is being cancelled: that says no `over`).
+ * Resume and an enroll that replaces take this back for all of them; a delete or a new schedule after it does not.
+ *
+ * With a version that is another the result is stale, before anything else is looked at; resume and `next` need one.
  */
 export interface Alter {
   kind: 'alter';
@@ -172,12 +177,14 @@ export interface AlterOutcome {
   /** unknown: no live schedule has this task_id. unchanged: it stands so already. stale: its version is another. */
   result: 'done' | 'unchanged' | 'unknown' | 'stale';
   sched: number;
+  /** As it is now; 0, as sched, when it is unknown. */
   version: number;
+  /** Both in the order of arrival. */
   cancelled: { id: string; seq: number; placement: 'ready' | 'waiting'; owedTo?: string | undefined }[];
   running: { id: string; seq: number; attempt: number }[];
 }
 
-/** Makes a held run ready. Takes effect only on one that is held. */
+/** Makes a held run ready, due at its scheduled time. Takes effect only on one that is held. */
 export interface Release {
   kind: 'release';
   partition: number;
