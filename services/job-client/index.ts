@@ -10,4 +10,5 @@ export type { MasterListener, Mastership } from '../../shared/master/master-leas
 export { newId } from '../../shared/ids.js';
 export { JobClient, type JobClientOptions, type ResultOptions } from './job-client.js';
 export type { JobResult, ResultHandler, ResultSubscription } from './results/result-receiver.js';
-export type { NewJob, NewRetryPolicy } from './submit/new-job.js';
+export type { NewPreview, NewTrigger, ScheduleFilter } from './schedules/schedules.js';
+export type { CronReading, NewBlockingPolicy, NewJob, NewMisfirePolicy, NewRetryPolicy } from './submit/new-job.js';

@@ -16,6 +16,7 @@ import { type Core, createCore } from './core.js';
 import { gatewayRouter, type Router } from './discover/router.js';
 import { type ResultHandler, ResultReceiver, type ResultSubscription } from './results/result-receiver.js';
 import { groupForm } from '../../shared/job/check-job.js';
+import { Schedules } from './schedules/schedules.js';
 import type { NewJob } from './submit/new-job.js';
 import { fromValues } from './submit/pending-job.js';
 import { refusedValue, ResultList } from './submit/submitter.js';
@@ -34,7 +35,7 @@ export interface JobClientOptions {
   dataDir?: string;
   /** Stable name of this process, unique in its `dataDir`. Default: host name and group; without a `dataDir` they get a random end. */
   nodeId?: string;
-  /** How long a submit or cancel may take before the job is stored, or fails. Default 3,000 ms; 10,000 ms with a gateway, which needs time of its own. */
+  /** How long a call may take before it fails, or its job is stored. Default 3,000 ms; 10,000 ms with a gateway, which needs time of its own. */
   submitTimeout?: number;
   /** Limit of the FailStore in bytes. Default 256 MiB. */
   failStoreSize?: number;
@@ -58,6 +59,8 @@ export interface ResultOptions {
  * ```
  */
 export class JobClient {
+  /** Jobs with a schedule: list, get, suspend, resume, delete, trigger, preview. They are submitted as any job. */
+  readonly schedules: Schedules;
   readonly #core: Core;
   readonly #nodeGroup: string;
   readonly #nodeId: string;
@@ -76,12 +79,13 @@ export class JobClient {
     this.#nodeId = options.nodeId ?? defaultNodeId(nodeGroup, options.dataDir !== undefined);
     this.#log = log;
     const router = toRouter(options, log);
+    const timeoutMs = options.submitTimeout ?? (options.gateway === undefined ? 3_000 : 10_000);
     try {
       this.#core = createCore({
         router,
         log,
         clock: systemClock,
-        submitTimeoutMs: options.submitTimeout ?? (options.gateway === undefined ? 3_000 : 10_000),
+        submitTimeoutMs: timeoutMs,
         dataDir: options.dataDir,
         nodeId: this.#nodeId,
         scope: { cluster: '', nodeGroup, endpoints: [...(options.trackers ?? []), ...(options.gateway === undefined ? [] : [options.gateway])] },
@@ -91,6 +95,7 @@ export class JobClient {
       router.close();
       throw error;
     }
+    this.schedules = new Schedules(this.#core, timeoutMs, () => this.#requireOpen());
   }
 
   /**

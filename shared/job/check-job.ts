@@ -22,9 +22,16 @@ function retryPolicy(value: unknown, field: string): unknown {
 
 const groupRule = 'give 1 to 64 of the characters A-Z a-z 0-9 . _ : -';
 
+export const taskIdCheck = formed(taskIdForm, 'give 1 to 128 of the characters A-Z a-z 0-9 . _ : / @ + = , - and space inside', false);
+export const groupCheck = formed(groupForm, groupRule, false);
+
+export function instanceIdCheck(value: unknown, field: string): unknown {
+  return typeof value === 'string' && (value === '' || isId(value)) ? value : refuse(field, value, 'give a UUIDv7 in lower case, or leave it out');
+}
+
 const fields: Record<string, FieldCheck> = {
-  task_id: formed(taskIdForm, 'give 1 to 128 of the characters A-Z a-z 0-9 . _ : / @ + = , - and space inside', false),
-  node_group: formed(groupForm, groupRule, false),
+  task_id: taskIdCheck,
+  node_group: groupCheck,
   type: shortText,
   payload,
   content_type: shortText,
@@ -39,7 +46,7 @@ const fields: Record<string, FieldCheck> = {
   execution_timeout: milliseconds,
   on_worker_loss: oneOf(losses, 'ON_WORKER_LOSS_'),
   max_lost: whole(1, 1_000, ''),
-  instance_id: (value, field) => (typeof value === 'string' && (value === '' || isId(value)) ? value : refuse(field, value, 'give a UUIDv7 in lower case, or leave it out')),
+  instance_id: instanceIdCheck,
   ...scheduleFields,
 };
 

@@ -3,6 +3,7 @@ import { contract, rawContract } from '../../../shared/grpc/contract.js';
 import type { AdminServiceClient } from '../../../shared/grpc/generated/lts/v1/AdminService.js';
 import type { FeedbackServiceClient } from '../../../shared/grpc/generated/lts/v1/FeedbackService.js';
 import type { JobServiceClient } from '../../../shared/grpc/generated/lts/v1/JobService.js';
+import type { ScheduleServiceClient } from '../../../shared/grpc/generated/lts/v1/ScheduleService.js';
 import { clientOptions } from '../../../shared/grpc/options.js';
 
 /** The clients of one address; they share a connection. */
@@ -11,6 +12,7 @@ export interface ClientsOfTracker {
   job: JobServiceClient;
   admin: AdminServiceClient;
   feedback: FeedbackServiceClient;
+  schedule: ScheduleServiceClient;
 }
 
 /** More addresses than a cluster has: those that were not used for longest are closed. */
@@ -29,6 +31,7 @@ export class TrackerClients {
       job: new rawContract.JobService(address, channel, clientOptions),
       admin: new contract.AdminService(address, channel, clientOptions),
       feedback: new contract.FeedbackService(address, channel, clientOptions),
+      schedule: new contract.ScheduleService(address, channel, clientOptions),
     };
     this.#open.set(address, clients);
     return clients;

@@ -1,27 +1,22 @@
-import type { Client, MethodDefinition, ServiceDefinition, UntypedHandleCall } from '@grpc/grpc-js';
+import type { UntypedHandleCall } from '@grpc/grpc-js';
 import { LtsError, toLtsError } from '../../../shared/errors/lts-error.js';
 import { contract } from '../../../shared/grpc/contract.js';
 import type { ListNodesResponse__Output } from '../../../shared/grpc/generated/lts/v1/ListNodesResponse.js';
 import type { ListQueuesResponse__Output } from '../../../shared/grpc/generated/lts/v1/ListQueuesResponse.js';
 import type { Handlers } from '../../../shared/grpc/handlers.js';
-import { callAt, type CallParts, callOwner, type UnaryCall } from '../discover/call-owner.js';
+import { callAt, type CallParts } from '../discover/call-owner.js';
 import { mergeNodes, mergeQueues } from './merge-status.js';
+import { type AnyMethod, callWith, methodsOf, passToOwner, withBytes } from './pass-through.js';
 
-const timeoutMs = 5_000;
 /** Who is silent for so long is left out of what is put together from all trackers. */
 const eachWithinMs = 2_000;
 
-const same = (bytes: Buffer): Buffer => bytes;
-
-type AnyMethod = MethodDefinition<object, object>;
 type Handle = (bytes: Buffer) => Promise<Buffer>;
 
-const methods = contract.AdminService.service as unknown as Record<string, AnyMethod>;
+const methods = methodsOf(contract.AdminService.service);
 
 /** AdminService with bytes in place of messages: answers pass through as they are. */
-export const adminProxyDefinition = Object.fromEntries(
-  Object.entries(methods).map(([name, method]) => [name, { ...method, requestDeserialize: same, requestSerialize: same, responseSerialize: same, responseDeserialize: same }]),
-) as unknown as ServiceDefinition;
+export const adminProxyDefinition = withBytes(methods);
 
 /**
  * AdminService for the whole cluster: nodes and queues are put together from all trackers, a drain goes to a tracker
@@ -48,10 +43,7 @@ class AdminProxy {
       case 'DrainNode':
         return (bytes) => this.#knowing(method, bytes);
       default:
-        return (bytes) => {
-          const { node_group: nodeGroup = '' } = method.requestDeserialize(bytes) as { node_group?: string };
-          return callOwner(this.#parts, nodeGroup, timeoutMs, call(method, bytes));
-        };
+        return (bytes) => passToOwner(this.#parts, method, bytes);
     }
   }
 
@@ -61,7 +53,7 @@ class AdminProxy {
       const asked = await this.#askAll(method, bytes);
       const answers = asked.flatMap(({ answer }) => (answer === undefined ? [] : [method.responseDeserialize(answer) as Res]));
       // Nobody is reached who owns something: that may be a matter of a moment.
-      if (answers.length === 0) return callOwner(this.#parts, '', timeoutMs, call(method, bytes));
+      if (answers.length === 0) return passToOwner(this.#parts, method, bytes);
       const missing = asked.flatMap(({ address, error }) => (error === undefined || error.reason === 'NOT_OWNER' ? [] : [address]));
       return method.responseSerialize({ ...merge(answers, missing), missing });
     };
@@ -72,7 +64,7 @@ class AdminProxy {
     let failed: LtsError | undefined;
     for (const address of this.#parts.router.live) {
       try {
-        return await callAt(this.#parts, address, eachWithinMs, call(method, bytes));
+        return await callAt(this.#parts, address, eachWithinMs, callWith(method, bytes));
       } catch (error) {
         const known = toLtsError(error);
         if (known.reason !== 'NOT_FOUND' && known.reason !== 'NO_TRACKER' && known.reason !== 'DEADLINE_PASSED') throw known;
@@ -95,15 +87,11 @@ class AdminProxy {
   #askAll(method: AnyMethod, bytes: Buffer): Promise<{ address: string; answer?: Buffer; error?: LtsError }[]> {
     const ask = async (address: string): Promise<{ address: string; answer?: Buffer; error?: LtsError }> => {
       try {
-        return { address, answer: await callAt(this.#parts, address, eachWithinMs, call(method, bytes)) };
+        return { address, answer: await callAt(this.#parts, address, eachWithinMs, callWith(method, bytes)) };
       } catch (error) {
         return { address, error: toLtsError(error) };
       }
     };
     return Promise.all(this.#parts.router.live.map(ask));
   }
-}
-
-function call(method: AnyMethod, bytes: Buffer): UnaryCall<Buffer> {
-  return (clients, options, answer) => (clients.admin as Client).makeUnaryRequest(method.path, same, same, bytes, options, answer);
 }

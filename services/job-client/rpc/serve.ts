@@ -12,8 +12,9 @@ import { adminProxy, adminProxyDefinition } from './admin-proxy.js';
 import { failStoreService } from './fail-store-service.js';
 import { FeedbackRelays } from './feedback-relay.js';
 import { jobService } from './job-service.js';
+import { scheduleProxy, scheduleProxyDefinition } from './schedule-proxy.js';
 
-const services = ['lts.v1.JobService', 'lts.v1.FeedbackService', 'lts.v1.AdminService', 'lts.v1.FailStoreService'];
+const services = ['lts.v1.JobService', 'lts.v1.FeedbackService', 'lts.v1.ScheduleService', 'lts.v1.AdminService', 'lts.v1.FailStoreService'];
 
 /** The served gateway. */
 export interface Serving {
@@ -32,6 +33,7 @@ export function serve(server: Server, core: Core, config: JobClientConfig, log: 
   const relays = new FeedbackRelays(core, log);
   server.addService(rawContract.JobService.service, jobService(handlers, core, accepting));
   server.addService(contract.FeedbackService.service, relays.service(handlers));
+  server.addService(scheduleProxyDefinition, scheduleProxy(handlers, core));
   server.addService(adminProxyDefinition, adminProxy(handlers, core));
   if (core.outbox !== undefined) server.addService(contract.FailStoreService.service, failStoreService(handlers, core.outbox.store, () => core.wakeDrain()));
   const health = new Health(services);

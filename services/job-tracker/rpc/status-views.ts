@@ -7,6 +7,7 @@ import type { WorkerDirectory } from '../dispatch/worker-directory.js';
 import type { AttemptOutcome } from '../queue/instance-state.js';
 import type { OwnedGroups } from '../queue/owned-groups.js';
 import type { LogRow } from '../queue/queue-store.js';
+import { heldUntil } from '../queue/schedule-store.js';
 import type { AttemptRow, InstanceRow } from '../queue/status-queries.js';
 import { fitText } from './fit-texts.js';
 import { toLimits } from './limit-views.js';
@@ -19,7 +20,8 @@ export function toInstance(row: InstanceRow, groups: OwnedGroups): Instance {
     job: row.job === undefined ? { task_id: row.taskId, node_group: row.nodeGroup, type: row.type, priority: row.priority } : decodeJob(row.job),
     state: `INSTANCE_STATE_${row.state}`,
     created_at: row.createdAt,
-    due_at: row.dueAt,
+    // One that is held has no due time of its own.
+    due_at: row.dueAt === heldUntil ? row.scheduledAt : row.dueAt,
     ended_at: row.endedAt,
     attempt: row.attempts,
     retry_times: row.retryTimes,
@@ -28,6 +30,7 @@ export function toInstance(row: InstanceRow, groups: OwnedGroups): Instance {
     message: row.message,
     progress: execution?.progress ?? 0,
     progress_text: execution?.progressText ?? '',
+    scheduled_time: row.scheduledAt,
   };
 }
 

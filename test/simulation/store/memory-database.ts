@@ -1,9 +1,10 @@
 import { LtsError } from '../../../shared/errors/lts-error.js';
 import {
-  type CommitBatch, CommitFailed, type ExecutingRow, type FeedbackRow, type FeedbackSettlement, type GroupCounts, type HeldEpoch, type LoadedPartition, type LogRow, type Outcome, type OwnerIdentity, type ReadyKey,
-  type ReadyRow, type StoredOwner,
+  type CommitBatch, CommitFailed, type ExecutingRow, type FeedbackRow, type FeedbackSettlement, type GroupCounts, type GuardedRun, type HeldEpoch, heldUntil, type LoadedPartition, type LogRow, type Outcome,
+  type OwnerIdentity, type ReadyKey, type ReadyRow, type ScheduleKey, type ScheduleQueries, type ScheduleRow, type StoredOwner,
 } from '../../../services/job-tracker/queue/queue-store.js';
-import { isBefore, readyRow, type RowState, Tables, taskKey } from './rows.js';
+import { isGuarded } from '../../../services/job-tracker/queue/task-key.js';
+import { isBefore, readyRow, type Row, type RowState, small, type StoredSchedule, Tables, taskKey } from './rows.js';
 import { applyTransition } from './transitions.js';
 
 /** Told of each commit in the order in which they take effect. */
@@ -78,7 +79,7 @@ export class MemoryDatabase {
       }),
       executing: this.readExecuting(partition, 0, Number.POSITIVE_INFINITY),
       nextDueAt: this.nextDue(partition),
-      schedules: { guarded: [], resting: [] },
+      schedules: { guarded: rows.filter(({ key }) => isGuarded(key)).map(guardedRun), resting: this.#schedules((each) => each.partition === partition && each.state === 'ACTIVE' && each.nextAt === undefined).map(ownerSchedule) },
     };
   }
 
@@ -87,8 +88,8 @@ export class MemoryDatabase {
       .in('EXECUTING', 'CANCELLING')
       .filter((row) => row.partition === partition && row.seq > afterSeq)
       .slice(0, limit)
-      .map(({ seq, id, nodeGroup, taskId, type, priority, dueAt, attempts, fence, worker, assignedAt, state, retryTimes, lostTimes, policy }) => ({
-        seq, id, nodeGroup, taskId, type, priority, dueAt, scheduledAt: dueAt, attempt: attempts, fence, worker, assignedAt, cancelling: state === 'CANCELLING', retryTimes, lostTimes, policy,
+      .map(({ seq, id, nodeGroup, taskId, type, priority, dueAt, scheduledAt, attempts, fence, worker, assignedAt, state, retryTimes, lostTimes, policy }) => ({
+        seq, id, nodeGroup, taskId, type, priority, dueAt, scheduledAt, attempt: attempts, fence, worker, assignedAt, cancelling: state === 'CANCELLING', retryTimes, lostTimes, policy,
       }));
   }
 
@@ -102,6 +103,37 @@ export class MemoryDatabase {
 
   nextDue(partition: number): number | undefined {
     return this.tables.waiting(partition)[0]?.dueAt;
+  }
+
+  readSchedules(partition: number, after: ScheduleKey | undefined, until: number, limit: number): ScheduleRow[] {
+    const key = ({ nextAt, sched }: StoredSchedule): ScheduleKey => ({ nextAt: nextAt ?? Number.POSITIVE_INFINITY, sched });
+    const comes = (a: ScheduleKey, b: ScheduleKey): number => a.nextAt - b.nextAt || a.sched - b.sched;
+    return this.#schedules((each) => each.partition === partition && each.state === 'ACTIVE' && key(each).nextAt <= until && (after === undefined || comes(after, key(each)) < 0))
+      .sort((a, b) => comes(key(a), key(b)))
+      .slice(0, limit)
+      .map(ownerSchedule);
+  }
+
+  readSchedule(nodeGroup: string, taskId: string): ScheduleRow | undefined {
+    const row = this.tables.schedules.get(taskKey({ nodeGroup, taskId }));
+    return row === undefined ? undefined : ownerSchedule(row);
+  }
+
+  findSchedule(nodeGroup: string, taskId: string): ScheduleRow | undefined {
+    const row = this.tables.schedules.get(taskKey({ nodeGroup, taskId }));
+    return row === undefined ? undefined : scheduleRow(row, row.job);
+  }
+
+  listSchedules({ nodeGroup, state, after, limit }: Parameters<ScheduleQueries['listSchedules']>[0]): ScheduleRow[] {
+    const place = (each: { nodeGroup: string; taskId: string }): string => `${each.nodeGroup}\n${each.taskId}`;
+    return this.#schedules((each) => (nodeGroup === '' || each.nodeGroup === nodeGroup) && (state === undefined || each.state === state) && (after === undefined || place(each) > place(after)))
+      .sort((a, b) => (place(a) < place(b) ? -1 : 1))
+      .slice(0, limit)
+      .map((row) => scheduleRow(row, undefined));
+  }
+
+  #schedules(wanted: (each: StoredSchedule) => boolean): StoredSchedule[] {
+    return [...this.tables.schedules.values()].filter(wanted);
   }
 
   readReady(nodeGroup: string, after: ReadyKey | undefined, limit: number): ReadyRow[] {
@@ -161,8 +193,19 @@ export class MemoryDatabase {
 
   /** The newest instance of a task. */
   newestOf(task: { nodeGroup: string; taskId: string }): string | undefined {
-    const live = this.tables.tasks.get(taskKey(task));
-    if (live !== undefined) return (live.next ?? live.current).id;
     return [...this.tables.rows.values()].findLast((row) => row.state !== 'IGNORED' && row.nodeGroup === task.nodeGroup && row.taskId === task.taskId)?.id;
   }
+}
+
+function guardedRun({ seq, id, nodeGroup, key, state, dueAt }: Row): GuardedRun {
+  const stands = state !== 'WAITING' ? 'active' : dueAt === heldUntil ? 'held' : 'waiting';
+  return { seq, id, nodeGroup, taskKey: key, stands, dueAt };
+}
+
+function ownerSchedule(row: StoredSchedule): ScheduleRow {
+  return scheduleRow(row, small(row.job));
+}
+
+function scheduleRow({ partition: _partition, first: _first, existingId: _existingId, ...row }: StoredSchedule, job: Buffer | undefined): ScheduleRow {
+  return { ...row, job };
 }

@@ -1,9 +1,10 @@
 import { LtsError } from '../../../shared/errors/lts-error.js';
 import {
   type CommitBatch, CommitFailed, type ExecutingRow, type FeedbackRow, type FeedbackSettlement, type GroupCounts, type HeldEpoch, type LoadedPartition, type LogRow, type Outcome, type OwnerIdentity, type QueueStore,
-  type ReadyKey, type ReadyRow, type StoredOwner, type StoreHealth, type StoreIdentity,
+  type ReadyKey, type ReadyRow, type ScheduleKey, type ScheduleRow, type StoredOwner, type StoreHealth, type StoreIdentity,
 } from '../../../services/job-tracker/queue/queue-store.js';
 import type { AttemptRow, InstanceFilter, InstanceRow, InstanceTarget } from '../../../services/job-tracker/queue/status-queries.js';
+import { isRunKey } from '../../../services/job-tracker/queue/task-key.js';
 import type { InstanceState } from '../../../services/job-tracker/queue/instance-state.js';
 import type { MemoryDatabase } from './memory-database.js';
 import { attemptOf, isBefore, type Row } from './rows.js';
@@ -175,20 +176,20 @@ export class MemoryStore implements QueueStore {
     return this.#run('countBefore', ({ tables }) => Math.min(most, tables.in('READY').filter((row) => row.nodeGroup === nodeGroup && isBefore(row, key)).length));
   }
 
-  readSchedules(): Promise<never[]> {
-    return Promise.resolve([]);
+  readSchedules(partition: number, after: ScheduleKey | undefined, until: number, limit: number): Promise<ScheduleRow[]> {
+    return this.#run('readSchedules', (db) => db.readSchedules(partition, after, until, limit));
   }
 
-  readSchedule(): Promise<undefined> {
-    return Promise.resolve(undefined);
+  readSchedule(nodeGroup: string, taskId: string): Promise<ScheduleRow | undefined> {
+    return this.#run('readSchedule', (db) => db.readSchedule(nodeGroup, taskId));
   }
 
-  listSchedules(): Promise<never[]> {
-    return Promise.resolve([]);
+  listSchedules(filter: Parameters<QueueStore['listSchedules']>[0]): Promise<ScheduleRow[]> {
+    return this.#run('listSchedules', (db) => db.listSchedules(filter));
   }
 
-  findSchedule(): Promise<undefined> {
-    return Promise.resolve(undefined);
+  findSchedule(nodeGroup: string, taskId: string): Promise<ScheduleRow | undefined> {
+    return this.#run('findSchedule', (db) => db.findSchedule(nodeGroup, taskId));
   }
 
   async health(): Promise<StoreHealth> {
@@ -210,9 +211,9 @@ function stateOf({ state }: Row): InstanceState {
 }
 
 function instanceRow(row: Row, job: Buffer | undefined): InstanceRow {
-  const { seq, id, nodeGroup, taskId, type, priority, createdAt, dueAt, endedAt, attempts, retryTimes, lostTimes, message, worker } = row;
+  const { seq, id, nodeGroup, taskId, type, priority, createdAt, dueAt, key, scheduledAt, endedAt, attempts, retryTimes, lostTimes, message, worker } = row;
   return {
-    seq, id, nodeGroup, taskId, type, priority, state: stateOf(row), blocked: row.state === 'BLOCKED', createdAt, dueAt, scheduledAt: 0, endedAt, attempts, retryTimes, lostTimes,
+    seq, id, nodeGroup, taskId, type, priority, state: stateOf(row), blocked: row.state === 'BLOCKED', createdAt, dueAt, scheduledAt: isRunKey(key) ? scheduledAt : 0, endedAt, attempts, retryTimes, lostTimes,
     worker: worker.nodeId, message, job,
   };
 }

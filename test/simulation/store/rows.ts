@@ -1,17 +1,30 @@
 import type { AttemptOutcome, FinalState } from '../../../services/job-tracker/queue/instance-state.js';
-import type { FeedbackRow, GroupLimits, HeldEpoch, LogRow, NewlyReady, ReadyKey, ReadyRow, RunPolicy, StoredOwner, WorkerIdentity } from '../../../services/job-tracker/queue/queue-store.js';
+import type {
+  FeedbackRow, GroupLimits, HeldEpoch, LogRow, NewlyReady, ReadyKey, ReadyRow, RunPolicy, ScheduleRow, StoredOwner, WorkerIdentity,
+} from '../../../services/job-tracker/queue/queue-store.js';
+import { heldUntil } from '../../../services/job-tracker/queue/queue-store.js';
 import type { AttemptRow } from '../../../services/job-tracker/queue/status-queries.js';
+import type { TaskKey } from '../../../services/job-tracker/queue/task-key.js';
 
 /** Where a row stands. BLOCKED waits behind a run of its task; IGNORED is the id of a duplicate, no instance. */
 export type RowState = 'WAITING' | 'BLOCKED' | 'READY' | 'EXECUTING' | 'CANCELLING' | FinalState | 'IGNORED';
 
+/** What an id was answered when it came first. */
+export interface Answered {
+  first: 'accepted' | 'replaced' | 'duplicate';
+  existingId: string;
+  job: Buffer;
+}
+
 /** One instance with all that is stored of it. */
-export interface Row {
+export interface Row extends Answered {
   readonly seq: number;
   readonly id: string;
   readonly partition: number;
   readonly nodeGroup: string;
   readonly taskId: string;
+  readonly key: TaskKey;
+  readonly scheduledAt: number;
   readonly type: string;
   readonly priority: number;
   readonly createdAt: number;
@@ -19,9 +32,9 @@ export interface Row {
   readonly job: Buffer;
   /** The JobClient group that wants its result. */
   readonly owes: string | undefined;
-  first: 'accepted' | 'replaced' | 'duplicate';
-  existingId: string;
   state: RowState;
+  /** Its schedule was suspended or deleted: it gets no further attempt. */
+  last: boolean;
   dueAt: number;
   endedAt: number;
   attempts: number;
@@ -36,7 +49,10 @@ export interface Row {
   outcome: AttemptOutcome | undefined;
 }
 
-/** The living instances of one task. */
+/** A live schedule with all that is stored of it. */
+export type StoredSchedule = ScheduleRow & Answered & { readonly partition: number };
+
+/** The living instances of one task key. */
 export interface TaskRows {
   current: Row;
   next: Row | undefined;
@@ -51,9 +67,14 @@ export class Tables {
   /** Those that have not ended. */
   readonly live = new Map<number, Row>();
   readonly tasks = new Map<string, TaskRows>();
+  /** Live schedules by group and task. */
+  readonly schedules = new Map<string, StoredSchedule>();
+  /** Submissions that are no live schedule any more, or never were one, by id. */
+  readonly past = new Map<string, Answered>();
   readonly feedback = new Map<string, FeedbackRow>();
   readonly logs = new Map<string, LogRow[]>();
   lastSeq = 0;
+  lastSched = 0;
   lastOwed = 0;
 
   constructor(partitions: number) {
@@ -66,6 +87,11 @@ export class Tables {
     return row?.partition === partition ? row : undefined;
   }
 
+  /** What became of this id when it came first. */
+  answered(id: string): Answered | undefined {
+    return this.byId.get(id) ?? [...this.schedules.values()].find((schedule) => schedule.id === id) ?? this.past.get(id);
+  }
+
   holds({ partition, epoch }: HeldEpoch): boolean {
     return this.owners[partition]?.epoch === epoch;
   }
@@ -75,10 +101,10 @@ export class Tables {
     return [...this.live.values()].filter(({ state }) => states.includes(state));
   }
 
-  /** Rows of the partition that wait for their time, the earliest first. */
+  /** Rows of the partition that wait for their time, the earliest first; those that are held wait for none. */
   waiting(partition: number): Row[] {
     return this.in('WAITING')
-      .filter((row) => row.partition === partition)
+      .filter((row) => row.partition === partition && row.dueAt < heldUntil)
       .sort((a, b) => a.dueAt - b.dueAt || a.seq - b.seq);
   }
 }
@@ -90,8 +116,13 @@ export function taskKey({ nodeGroup, taskId }: { nodeGroup: string; taskId: stri
   return `${nodeGroup}\n${taskId}`;
 }
 
-export function readyRow({ seq, id, type, priority, dueAt, attempts, retryTimes, lostTimes, policy, job }: Row): ReadyRow {
-  return { seq, id, type, priority, dueAt, scheduledAt: dueAt, attempts, retryTimes, lostTimes, policy, job: job.length <= smallJobBytes ? job : undefined };
+export function readyRow({ seq, id, type, priority, dueAt, scheduledAt, attempts, retryTimes, lostTimes, policy, job }: Row): ReadyRow {
+  return { seq, id, type, priority, dueAt, scheduledAt, attempts, retryTimes, lostTimes, policy, job: small(job) };
+}
+
+/** The owner reads bytes of jobs only when they are few. */
+export function small(job: Buffer): Buffer | undefined {
+  return job.length <= smallJobBytes ? job : undefined;
 }
 
 export function newlyReady(row: Row): NewlyReady {

@@ -1,12 +1,11 @@
-import { isDeepStrictEqual } from 'node:util';
-import type { FinalState } from '../../../services/job-tracker/queue/instance-state.js';
 import type {
-  Admit, AdmitOutcome, Cancel, CancelOutcome, Finish, FinishOutcome, Late, LateOutcome, NewlyReady, Outcome, Placement, Promote, PromoteOutcome, Reassign, ReassignOutcome, Start,
+  Admit, AdmitOutcome, Cancel, CancelOutcome, Finish, FinishOutcome, Late, LateOutcome, Outcome, Placement, Promote, PromoteOutcome, Reassign, ReassignOutcome, Start,
   StartOutcome, Transition,
 } from '../../../services/job-tracker/queue/queue-store.js';
-import { decodeJob } from '../../../shared/grpc/job-codec.js';
 import { isId } from '../../../shared/ids.js';
+import { advance, cancelIdle, end, enqueue, keep, runs, sameJob } from './changes.js';
 import { attemptOf, newlyReady, type Row, type Tables, taskKey } from './rows.js';
+import { alter, cancelSchedule, enroll, fire, release } from './schedules.js';
 
 /** Applies one change, as simply as it can be written down. */
 export function applyTransition(tables: Tables, t: Transition): Outcome {
@@ -29,15 +28,18 @@ export function applyTransition(tables: Tables, t: Transition): Outcome {
       tables.groups.set(t.nodeGroup, { partition: t.partition, limits: Object.values(t.limits).some((value) => value !== undefined) ? t.limits : undefined });
       return { kind: 'limit' };
     case 'enroll':
+      return enroll(tables, t);
     case 'fire':
+      return fire(tables, t);
     case 'alter':
+      return alter(tables, t);
     case 'release':
-      throw new Error(`${t.kind} is not there yet`);
+      return release(tables, t);
   }
 }
 
 function admit(tables: Tables, t: Admit): AdmitOutcome {
-  const known = tables.byId.get(t.id);
+  const known = tables.answered(t.id);
   if (known !== undefined) {
     if (!sameJob(known.job, t.job)) return { kind: 'admit', result: 'conflict' };
     return { kind: 'admit', result: 'again', first: known.first, existingId: known.existingId };
@@ -46,6 +48,8 @@ function admit(tables: Tables, t: Admit): AdmitOutcome {
   if (!tables.groups.has(t.nodeGroup)) tables.groups.set(t.nodeGroup, { partition: t.partition, limits: undefined });
   const task = tables.tasks.get(taskKey(t));
   const row = newRow(tables.lastSeq + 1, t);
+  const schedule = tables.schedules.get(taskKey(t));
+  if (schedule !== undefined) return ignore(tables, t, row, schedule.id);
   if (task === undefined) {
     keep(tables, row);
     tables.tasks.set(taskKey(t), { current: row, next: undefined });
@@ -75,16 +79,9 @@ function admit(tables: Tables, t: Admit): AdmitOutcome {
 function newRow(seq: number, t: Admit): Row {
   const { id, partition, nodeGroup, taskId, type, priority, createdAt, policy, job, dueAt } = t;
   return {
-    seq, id, partition, nodeGroup, taskId, type, priority, createdAt, policy, job, dueAt, owes: t.needFeedback ? t.submitNodeGroup : undefined, first: 'accepted', existingId: '',
-    state: 'BLOCKED', endedAt: 0, attempts: 0, retryTimes: 0, lostTimes: 0, fence: 0, worker: { nodeId: '', incarnation: '' }, assignedAt: 0, records: [], message: '', outcome: undefined,
+    seq, id, partition, nodeGroup, taskId, key: taskId, scheduledAt: dueAt, type, priority, createdAt, policy, job, dueAt, owes: t.needFeedback ? t.submitNodeGroup : undefined, first: 'accepted', existingId: '',
+    state: 'BLOCKED', last: false, endedAt: 0, attempts: 0, retryTimes: 0, lostTimes: 0, fence: 0, worker: { nodeId: '', incarnation: '' }, assignedAt: 0, records: [], message: '', outcome: undefined,
   };
-}
-
-function keep(tables: Tables, row: Row): void {
-  tables.lastSeq = row.seq;
-  tables.rows.set(row.seq, row);
-  tables.byId.set(row.id, row);
-  tables.live.set(row.seq, row);
 }
 
 /** Only an id that the client made can come again: it stays. */
@@ -101,11 +98,6 @@ function place(row: Row, t: Admit): Placement {
   if (t.start === undefined || t.dueAt > t.createdAt) return enqueue(row, t.createdAt);
   Object.assign(row, { state: 'EXECUTING', attempts: 1, assignedAt: t.createdAt, fence: t.start.fence, worker: t.start.worker });
   return 'started';
-}
-
-function enqueue(row: Row, now: number): 'ready' | 'waiting' {
-  row.state = row.dueAt <= now ? 'READY' : 'WAITING';
-  return row.state === 'READY' ? 'ready' : 'waiting';
 }
 
 function start(tables: Tables, t: Start): StartOutcome {
@@ -127,6 +119,7 @@ function finish(tables: Tables, t: Finish): FinishOutcome {
   if (row === undefined || !runs(row) || row.attempts !== t.attempt) return { kind: 'finish', applied: false };
   // What is being cancelled does not run again: its owner decides anew.
   if ('dueAt' in t.next && row.state === 'CANCELLING') return { kind: 'finish', applied: false };
+  if ('dueAt' in t.next && row.last) return { kind: 'finish', applied: false, over: true };
   const { outcome, message, truncated, startedAt } = t.end;
   row.records.push({ ...attemptOf(row), startedAt, endedAt: t.at, outcome, message, truncated });
   row.message = message;
@@ -141,55 +134,34 @@ function finish(tables: Tables, t: Finish): FinishOutcome {
   return { kind: 'finish', applied: true, ...advance(tables, row, t.at), ...(owedTo === undefined ? {} : { owedTo }) };
 }
 
-/** Ends it for good and tells to whom its result is owed. */
-function end(tables: Tables, row: Row, state: FinalState, at: number, message: string): string | undefined {
-  Object.assign(row, { state, endedAt: at, message, worker: { nodeId: '', incarnation: '' } });
-  tables.live.delete(row.seq);
-  if (row.owes === undefined || state === 'REPLACED') return undefined;
-  const { id, taskId, nodeGroup, owes, outcome, attempts } = row;
-  tables.feedback.set(id, {
-    seq: ++tables.lastOwed, id, taskId, nodeGroup, submitNodeGroup: owes, state, outcome, message, attempt: attempts, endedAt: at, deliveries: 0, dead: false, nextAt: 0, lastError: '',
-  });
-  return owes;
-}
-
-/** The current one of a task has ended: the next one takes its place. */
-function advance(tables: Tables, ended: Row, now: number): { ready?: NewlyReady; waitingUntil?: number } {
-  const next = tables.tasks.get(taskKey(ended))?.next;
-  if (next === undefined) {
-    tables.tasks.delete(taskKey(ended));
-    return {};
-  }
-  tables.tasks.set(taskKey(ended), { current: next, next: undefined });
-  return enqueue(next, now) === 'waiting' ? { waitingUntil: next.dueAt } : { ready: newlyReady(next) };
-}
-
 function cancel(tables: Tables, t: Cancel): CancelOutcome {
   const outcome: CancelOutcome = { kind: 'cancel', cancelled: [], cancelling: [], ended: [] };
   const named = t.id === undefined ? undefined : tables.byId.get(t.id);
   if (t.id !== undefined && (named?.nodeGroup !== t.nodeGroup || named.partition !== t.partition || named.state === 'IGNORED')) return outcome;
-  const task = tables.tasks.get(taskKey({ nodeGroup: t.nodeGroup, taskId: named?.taskId ?? t.taskId ?? '' }));
   if (named !== undefined && !tables.live.has(named.seq)) return { ...outcome, ended: [named.id] };
+  if (named !== undefined) return cancelTask(tables, t, named, outcome);
+  const task = { nodeGroup: t.nodeGroup, taskId: t.taskId ?? '' };
+  return cancelSchedule(tables, task, t.at, cancelTask(tables, t, undefined, outcome));
+}
+
+/** Cancels the living instances under one task key, or that one of them. */
+function cancelTask(tables: Tables, t: Cancel, named: Row | undefined, outcome: CancelOutcome): CancelOutcome {
+  const task = tables.tasks.get(taskKey({ nodeGroup: t.nodeGroup, taskId: named?.key ?? t.taskId ?? '' }));
   if (task === undefined) return outcome;
   if (task.next !== undefined && (named === undefined || named === task.next)) {
-    outcome.cancelled.push(cancelWaiting(tables, task.next, t.at));
+    outcome.cancelled.push(cancelIdle(tables, task.next, t.at, t.as));
     task.next = undefined;
     if (named !== undefined) return outcome;
   }
   const { current } = task;
-  if (runs(current)) {
-    current.state = 'CANCELLING';
-    outcome.cancelling.push({ id: current.id, seq: current.seq, attempt: current.attempts });
-    return outcome;
+  if (!runs(current)) {
+    outcome.cancelled.push(cancelIdle(tables, current, t.at, t.as));
+    return { ...outcome, ...advance(tables, current, t.at) };
   }
-  outcome.cancelled.push(cancelWaiting(tables, current, t.at));
-  return { ...outcome, ...advance(tables, current, t.at) };
-}
-
-function cancelWaiting(tables: Tables, row: Row, at: number): CancelOutcome['cancelled'][number] {
-  const placement = row.state.toLowerCase() as 'ready' | 'waiting' | 'blocked';
-  const owedTo = end(tables, row, 'CANCELLED', at, row.attempts === 0 ? 'cancelled before it ran' : 'cancelled before its retry');
-  return { id: row.id, seq: row.seq, placement, ...(owedTo === undefined ? {} : { owedTo }) };
+  if (t.as !== undefined) return outcome;
+  current.state = 'CANCELLING';
+  outcome.cancelling.push({ id: current.id, seq: current.seq, attempt: current.attempts });
+  return outcome;
 }
 
 function promote(tables: Tables, t: Promote): PromoteOutcome {
@@ -205,18 +177,4 @@ function late(tables: Tables, t: Late): LateOutcome {
   const record = row.records.find(({ attempt }) => attempt === t.attempt);
   if (record !== undefined && record.lateOutcome === undefined && record.outcome !== t.outcome) Object.assign(record, { lateOutcome: t.outcome, lateMessage: t.message });
   return { kind: 'late', known: t.attempt > 0 && t.attempt <= row.attempts };
-}
-
-function runs({ state }: Row): boolean {
-  return state === 'EXECUTING' || state === 'CANCELLING';
-}
-
-/** Equal bytes, or bytes of equal jobs: maps have no order on the wire. */
-function sameJob(a: Buffer, b: Buffer): boolean {
-  if (a.equals(b)) return true;
-  try {
-    return isDeepStrictEqual(decodeJob(a), decodeJob(b));
-  } catch {
-    return false;
-  }
 }

@@ -1,0 +1,160 @@
+import type {
+  Alter, AlterOutcome, CancelOutcome, Enroll, EnrollOutcome, Fire, FireOutcome, FireRun, PassedTime, RefusedOutcome, Release, ReleaseOutcome,
+} from '../../../services/job-tracker/queue/queue-store.js';
+import { heldUntil } from '../../../services/job-tracker/queue/queue-store.js';
+import { isByHand, isRunKey, type TaskKey } from '../../../services/job-tracker/queue/task-key.js';
+import { isId } from '../../../shared/ids.js';
+import { advance, cancelIdle, keep, runs, sameJob } from './changes.js';
+import { newlyReady, type Row, type StoredSchedule, type Tables, taskKey } from './rows.js';
+
+const maxTimes = 100;
+
+export function enroll(tables: Tables, t: Enroll): EnrollOutcome {
+  const known = tables.answered(t.id);
+  if (known !== undefined) return sameJob(known.job, t.job) ? { kind: 'enroll', result: 'again', first: known.first, existingId: known.existingId } : { kind: 'enroll', result: 'conflict' };
+  if (!isId(t.id) || !Number.isInteger(t.priority) || !Number.isInteger(t.nextAt ?? 0)) return { kind: 'enroll', result: 'refused', message: 'not a schedule' };
+  if (!tables.groups.has(t.nodeGroup)) tables.groups.set(t.nodeGroup, { partition: t.partition, limits: undefined });
+  const oneShot = tables.tasks.get(taskKey(t));
+  const schedule = tables.schedules.get(taskKey(t));
+  const existingId = (oneShot?.next ?? oneShot?.current ?? schedule)?.id;
+  if (existingId === undefined) {
+    const row = newSchedule(++tables.lastSched, 1, t);
+    tables.schedules.set(taskKey(t), row);
+    return { kind: 'enroll', result: 'accepted', sched: row.sched, version: row.version };
+  }
+  if (schedule === undefined || !t.replaceOnExist || (t.fromFailStore === true && t.id < existingId)) {
+    if (t.clientId) tables.past.set(t.id, { first: 'duplicate', existingId, job: t.job });
+    return { kind: 'enroll', result: 'duplicate', existingId };
+  }
+  tables.past.set(schedule.id, schedule);
+  const row = { ...newSchedule(schedule.sched, schedule.version + 1, t), first: 'replaced', existingId } as const;
+  tables.schedules.set(taskKey(t), row);
+  for (const run of runsOf(tables, t)) run.last = false;
+  return { kind: 'enroll', result: 'replaced', sched: row.sched, version: row.version, existingId };
+}
+
+function newSchedule(sched: number, version: number, t: Enroll): StoredSchedule {
+  const { partition, id, nodeGroup, taskId, type, priority, needFeedback, submitNodeGroup, policy, plan, nextAt, createdAt, job } = t;
+  return {
+    sched, version, partition, id, nodeGroup, taskId, type, priority, needFeedback, submitNodeGroup, policy, plan, nextAt, createdAt, job, state: 'ACTIVE', fires: 0, lastAt: undefined, updatedAt: createdAt,
+    first: 'accepted', existingId: '',
+  };
+}
+
+/** Nothing of it takes effect unless all of it does. */
+export function fire(tables: Tables, t: Fire): FireOutcome | RefusedOutcome {
+  const schedule = [...tables.schedules.values()].find(({ sched, partition }) => sched === t.sched && partition === t.partition);
+  const no: FireOutcome = { kind: 'fire', applied: false, again: false, runs: [] };
+  if (schedule === undefined || schedule.version !== t.version) return no;
+  if (t.from !== undefined && (schedule.state !== 'ACTIVE' || schedule.nextAt !== t.from)) return no;
+  const times = [...t.runs, ...t.passed];
+  const taken = times.find(({ id }) => tables.answered(id) !== undefined);
+  if (taken !== undefined && t.from === undefined) return { ...no, again: true };
+  const living = times.find((each) => tables.tasks.has(taskKey({ nodeGroup: t.nodeGroup, taskId: each.taskKey })));
+  if (times.length > maxTimes || taken !== undefined || living !== undefined) return { kind: 'refused', message: `the fire of ${schedule.taskId} cannot be stored` };
+  const made = t.runs.map((run) => makeRun(tables, schedule, t, run));
+  for (const each of t.passed) pass(tables, schedule, t, each);
+  if (t.from !== undefined) schedule.nextAt = t.nextAt;
+  if (t.over) retire(tables, schedule);
+  return { kind: 'fire', applied: true, again: false, runs: made };
+}
+
+function makeRun(tables: Tables, schedule: StoredSchedule, { at }: Fire, run: FireRun): FireOutcome['runs'][number] {
+  const row = newRun(tables, schedule, at, run, run.job ?? schedule.job);
+  keep(tables, row);
+  tables.tasks.set(taskKey({ nodeGroup: row.nodeGroup, taskId: row.key }), { current: row, next: undefined });
+  if (run.counts) Object.assign(schedule, { fires: schedule.fires + 1, lastAt: Math.max(run.scheduledAt, schedule.lastAt ?? run.scheduledAt) });
+  if (run.held) {
+    Object.assign(row, { state: 'WAITING', dueAt: heldUntil });
+    return { seq: row.seq, placement: 'waiting' };
+  }
+  if (run.start === undefined) {
+    row.state = 'READY';
+    return { seq: row.seq, placement: 'ready' };
+  }
+  Object.assign(row, { state: 'EXECUTING', attempts: 1, assignedAt: at, fence: run.start.fence, worker: run.start.worker });
+  return { seq: row.seq, placement: 'started' };
+}
+
+/** It is over from the beginning, and its result is owed to nobody. */
+function pass(tables: Tables, schedule: StoredSchedule, { at }: Fire, { state, message, ...time }: PassedTime): void {
+  const row = { ...newRun(tables, schedule, at, time, schedule.job), owes: undefined, state, message, endedAt: at };
+  keep(tables, row);
+  tables.live.delete(row.seq);
+}
+
+function newRun(tables: Tables, schedule: StoredSchedule, at: number, { id, taskKey: key, scheduledAt }: { id: string; taskKey: TaskKey; scheduledAt: number }, job: Buffer): Row {
+  const { partition, nodeGroup, taskId, type, priority, policy, needFeedback, submitNodeGroup } = schedule;
+  return {
+    seq: tables.lastSeq + 1, id, partition, nodeGroup, taskId, key, scheduledAt, type, priority, createdAt: at, policy, job, dueAt: scheduledAt, owes: needFeedback ? submitNodeGroup : undefined,
+    first: 'accepted', existingId: '', state: 'WAITING', last: false, endedAt: 0, attempts: 0, retryTimes: 0, lostTimes: 0, fence: 0, worker: { nodeId: '', incarnation: '' }, assignedAt: 0, records: [], message: '',
+    outcome: undefined,
+  };
+}
+
+function retire(tables: Tables, schedule: StoredSchedule): void {
+  tables.schedules.delete(taskKey(schedule));
+  tables.past.set(schedule.id, schedule);
+}
+
+export function alter(tables: Tables, t: Alter): AlterOutcome {
+  const schedule = tables.schedules.get(taskKey(t));
+  const outcome: AlterOutcome = { kind: 'alter', result: 'unknown', sched: 0, version: 0, cancelled: [], running: [] };
+  if (schedule === undefined) return outcome;
+  Object.assign(outcome, { sched: schedule.sched, version: schedule.version });
+  if (t.version !== undefined && t.version !== schedule.version) return { ...outcome, result: 'stale' };
+  const stands = { suspend: schedule.state === 'SUSPENDED', resume: schedule.state === 'ACTIVE', next: schedule.state === 'SUSPENDED' || schedule.nextAt !== undefined, delete: false };
+  if (stands[t.change]) return { ...outcome, result: 'unchanged' };
+  const state = t.change === 'suspend' ? 'SUSPENDED' : 'ACTIVE';
+  if (t.change === 'delete') retire(tables, schedule);
+  else Object.assign(schedule, { state, version: schedule.version + 1, nextAt: t.change === 'suspend' ? undefined : t.nextAt, updatedAt: t.at });
+  Object.assign(outcome, { result: 'done', version: schedule.version });
+  if (t.change === 'next') return outcome;
+  for (const row of runsOf(tables, t)) {
+    if (t.change === 'resume') row.last = false;
+    else if (t.change === 'delete' || !isByHand(row.key)) stop(tables, row, t.at, outcome);
+  }
+  return outcome;
+}
+
+/** Ends a run, or lets its attempt be its last one. */
+function stop(tables: Tables, row: Row, at: number, outcome: AlterOutcome): void {
+  if (!runs(row)) {
+    outcome.cancelled.push(endIdle(tables, row, at));
+    return;
+  }
+  row.last = true;
+  outcome.running.push({ id: row.id, seq: row.seq, attempt: row.attempts });
+}
+
+/** Adds to a cancel by task the schedule of the task and all its runs. */
+export function cancelSchedule(tables: Tables, task: { nodeGroup: string; taskId: string }, at: number, outcome: CancelOutcome): CancelOutcome {
+  const schedule = tables.schedules.get(taskKey(task));
+  if (schedule !== undefined) retire(tables, schedule);
+  for (const row of runsOf(tables, task)) {
+    if (!runs(row)) {
+      outcome.cancelled.push(endIdle(tables, row, at));
+      continue;
+    }
+    row.state = 'CANCELLING';
+    outcome.cancelling.push({ id: row.id, seq: row.seq, attempt: row.attempts });
+  }
+  return schedule === undefined ? outcome : { ...outcome, schedule: schedule.id };
+}
+
+function endIdle(tables: Tables, row: Row, at: number): AlterOutcome['cancelled'][number] {
+  const ended = cancelIdle<'ready' | 'waiting'>(tables, row, at);
+  advance(tables, row, at);
+  return ended;
+}
+
+function runsOf(tables: Tables, { nodeGroup, taskId }: { nodeGroup: string; taskId: string }): Row[] {
+  return [...tables.live.values()].filter((row) => row.nodeGroup === nodeGroup && row.taskId === taskId && isRunKey(row.key));
+}
+
+export function release(tables: Tables, t: Release): ReleaseOutcome {
+  const row = tables.of(t.partition, t.seq);
+  if (row?.state !== 'WAITING' || row.dueAt !== heldUntil) return { kind: 'release', ready: undefined };
+  Object.assign(row, { state: 'READY', dueAt: row.scheduledAt });
+  return { kind: 'release', ready: newlyReady(row) };
+}
