@@ -1,6 +1,7 @@
 import type { Job } from '../grpc/generated/lts/v1/Job.js';
 import type { RetryPolicy } from '../grpc/generated/lts/v1/RetryPolicy.js';
 import { isId } from '../ids.js';
+import { planOf } from '../schedule/schedule-plan.js';
 import { scheduleFields } from './check-schedule.js';
 import { checkFields, delays, type FieldCheck, flag, formed, milliseconds, oneOf, params, payload, refuse, shortText, time, type Values, whole } from './field-checks.js';
 
@@ -50,7 +51,7 @@ const fields: Record<string, FieldCheck> = {
 };
 
 /**
- * The job with values that serialise as they were meant; the tracker checks them again. Throws INVALID_ARGUMENT with the field, its value and the rule.
+ * The job with values that serialise as they were meant; the tracker checks them again. Throws INVALID_ARGUMENT with the field, its value and the rule, CRON_INVALID for a cron expression.
  * `submitNodeGroup`: receives the result when the job needs feedback and names no group.
  */
 export function checkJob(job: unknown, submitNodeGroup = ''): Job {
@@ -62,5 +63,6 @@ export function checkJob(job: unknown, submitNodeGroup = ''): Job {
     if (submitNodeGroup === '') refuse('submit_node_group', checked.submit_node_group ?? undefined, 'name the JobClient group that receives the result');
     checked.submit_node_group = submitNodeGroup;
   }
+  planOf(checked, 0);
   return checked;
 }
