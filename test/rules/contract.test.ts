@@ -25,7 +25,7 @@ describe('the contract', () => {
 
   it('has its services and methods', () => {
     expect(new Set(methods.map(({ service }) => service))).toEqual(
-      new Set(['AdminService', 'ClusterService', 'FailStoreService', 'FeedbackService', 'JobService', 'WorkerService']),
+      new Set(['AdminService', 'ClusterService', 'FailStoreService', 'FeedbackService', 'JobService', 'ScheduleService', 'WorkerService']),
     );
     expect(methods.length).toBeGreaterThan(17);
   });

@@ -11,15 +11,17 @@ import { adminService } from './admin-service.js';
 import { clusterService } from './cluster-service.js';
 import { feedbackService } from './feedback-service.js';
 import { jobService } from './job-service.js';
+import { scheduleService } from './schedule-service.js';
 import { workerService } from './worker-service.js';
 
-const services = ['lts.v1.JobService', 'lts.v1.WorkerService', 'lts.v1.FeedbackService', 'lts.v1.ClusterService', 'lts.v1.AdminService'];
+const services = ['lts.v1.JobService', 'lts.v1.ScheduleService', 'lts.v1.WorkerService', 'lts.v1.FeedbackService', 'lts.v1.ClusterService', 'lts.v1.AdminService'];
 
 /** Adds the tracker's services, health and reflection to the server. */
 export function serve(server: Server, core: TrackerCore, config: JobTrackerConfig, log: Logger): Health {
   const handlers = createHandlers(log);
   const common = { ownership: core.ownership, clock: core.clock, log };
   server.addService(rawContract.JobService.service, jobService(handlers, core.admission, core.cancellation));
+  server.addService(contract.ScheduleService.service, scheduleService(handlers, { ...common, schedules: core.schedules, store: core.status.store }));
   server.addService(rawContract.WorkerService.service, workerService(handlers, { ...common, directory: core.directory, results: core.results, logs: core.logs, groups: core.groups }));
   server.addService(contract.FeedbackService.service, feedbackService(handlers, { ...common, delivery: core.delivery, masters: core.clientMasters }));
   server.addService(contract.ClusterService.service, clusterService(handlers, core.view, log));

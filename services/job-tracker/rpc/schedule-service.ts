@@ -1,0 +1,67 @@
+import type { UntypedHandleCall } from '@grpc/grpc-js';
+import type { DeleteScheduleRequest__Output } from '../../../shared/grpc/generated/lts/v1/DeleteScheduleRequest.js';
+import type { ListSchedulesRequest__Output } from '../../../shared/grpc/generated/lts/v1/ListSchedulesRequest.js';
+import type { ListSchedulesResponse } from '../../../shared/grpc/generated/lts/v1/ListSchedulesResponse.js';
+import type { TriggerScheduleRequest__Output } from '../../../shared/grpc/generated/lts/v1/TriggerScheduleRequest.js';
+import type { Handlers } from '../../../shared/grpc/handlers.js';
+import { checkScheduleList, checkScheduleName, checkTrigger } from '../../../shared/job/check-schedule-request.js';
+import type { Ownership } from '../lead/ownership.js';
+import type { ScheduleQueries } from '../queue/queue-store.js';
+import type { ScheduleControl, ScheduleName } from '../schedule/schedule-control.js';
+import { fromPageToken, toPageToken, toSchedule } from './schedule-views.js';
+
+/** What the service is drawn from. */
+export interface ScheduleParts {
+  schedules: ScheduleControl;
+  store: Pick<ScheduleQueries, 'listSchedules'>;
+  ownership: Pick<Ownership, 'requireAccepting'>;
+}
+
+type Named = Pick<DeleteScheduleRequest__Output, 'node_group' | 'task_id'>;
+
+/** ScheduleService: what people do with schedules, by the owner of their group. Lists are drawn from the store by any owner. */
+export function scheduleService(handlers: Handlers, { schedules, store, ownership }: ScheduleParts): Record<string, UntypedHandleCall> {
+  const unary = <Req, Res>(handle: (request: Req) => Promise<Res> | Res): UntypedHandleCall => handlers.unary<Req, Res>(handle) as UntypedHandleCall;
+  return {
+    GetSchedule: unary(async (request: Named) => {
+      const { schedule, nextTimes } = await schedules.get(nameIn(request));
+      return { schedule: toSchedule(schedule, nextTimes) };
+    }),
+    ListSchedules: unary((request: ListSchedulesRequest__Output) => {
+      checkScheduleList(request);
+      ownership.requireAccepting();
+      return listSchedules(store, request);
+    }),
+    SuspendSchedule: unary(async (request: Named) => {
+      const { schedule, nextTimes, changed } = await schedules.suspend(nameIn(request));
+      return { schedule: toSchedule(schedule, nextTimes), changed };
+    }),
+    ResumeSchedule: unary(async (request: Named) => {
+      const { schedule, nextTimes, changed } = await schedules.resume(nameIn(request));
+      return { schedule: toSchedule(schedule, nextTimes), changed };
+    }),
+    DeleteSchedule: unary(async (request: Named) => {
+      const { running, cancelled } = await schedules.remove(nameIn(request));
+      return { running_instance_ids: running, cancelled_instance_ids: cancelled };
+    }),
+    TriggerSchedule: unary(async ({ _payload, ...request }: TriggerScheduleRequest__Output) => {
+      checkTrigger(request);
+      const { instance_id: instanceId, ext_params: extParams, payload, scheduled_time: scheduledTime } = request;
+      const run = await schedules.trigger({ ...nameIn(request), instanceId, extParams, payload, scheduledTime });
+      return { instance_id: run.instanceId, waits: run.waits };
+    }),
+  };
+}
+
+function nameIn({ node_group, task_id }: Named): ScheduleName {
+  checkScheduleName({ node_group, task_id });
+  return { nodeGroup: node_group, taskId: task_id };
+}
+
+async function listSchedules(store: ScheduleParts['store'], request: ListSchedulesRequest__Output): Promise<ListSchedulesResponse> {
+  const limit = request.page_size === 0 ? 100 : request.page_size;
+  const state = request.state === 'SCHEDULE_STATE_ACTIVE' ? 'ACTIVE' : request.state === 'SCHEDULE_STATE_SUSPENDED' ? 'SUSPENDED' : undefined;
+  const rows = await store.listSchedules({ nodeGroup: request.node_group, state, after: fromPageToken(request.page_token), limit });
+  const last = rows.at(-1);
+  return { schedules: rows.map((row) => toSchedule(row)), next_page_token: rows.length < limit || last === undefined ? '' : toPageToken(last) };
+}
