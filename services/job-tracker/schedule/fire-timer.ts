@@ -48,7 +48,7 @@ export class FireTimer {
   #inFlight = 0;
   #reads = 0;
 
-  constructor(parts: { groups: OwnedGroups; store: Pick<QueueStore, 'readSchedules' | 'readSchedule'>; firing: Firing; rests(partition: number, row: ScheduleRow): void; clock: Clock; log: Logger }) {
+  constructor(parts: { groups: OwnedGroups; store: Pick<QueueStore, 'readSchedules' | 'readSchedule'>; firing: Firing; rests: (partition: number, row: ScheduleRow) => void; clock: Clock; log: Logger }) {
     this.#groups = parts.groups;
     this.#store = parts.store;
     this.#firing = parts.firing;
