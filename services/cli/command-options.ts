@@ -9,7 +9,32 @@ const group = { schema: text(), description: 'The node_group of the job.' };
 /** Names one instance when no instance id is given. */
 export const whichOptions = { taskId, group };
 
-const stateNames = ['WAITING', 'READY', 'EXECUTING', 'CANCELLING', 'SUCCEEDED', 'FAILED', 'CANCELLED', 'REPLACED', 'LOST'] as const;
+const stateNames = ['WAITING', 'READY', 'EXECUTING', 'CANCELLING', 'SUCCEEDED', 'FAILED', 'CANCELLED', 'REPLACED', 'LOST', 'MISSED', 'DISCARDED'] as const;
+export const weekdayNames = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
+const param = { schema: list(text({ pattern: /^[^=]+=/, form: 'name=value', word: 'name=value', max: 8_400 }), { commas: false }), description: 'An entry of ext_params; may be repeated.' };
+
+/** What makes a job a schedule. */
+export const firingOptions = {
+  cron: { schema: text({ max: 256, word: 'expression' }), description: 'Fires by a cron expression, such as "0 3 * * *", "0 0 3 ? * MON-FRI" or @daily.' },
+  dialect: { schema: choice(['auto', 'unix', 'quartz']), description: 'How --cron is read: unix has 5 fields, quartz 6 or 7 with seconds first; without it: auto, by its form.' },
+  zone: { schema: text({ max: 64, word: 'zone' }), description: 'Time zone of --cron and --window, such as Europe/Berlin; without it: UTC.' },
+  dstGap: { schema: choice(['skip', 'run-before', 'run-after']), description: 'A time of --cron that the clock skips; without it: once a day, after the gap.' },
+  dstOverlap: { schema: choice(['first', 'second', 'both']), description: 'A time of --cron that comes twice; without it: once a day, at the first one.' },
+  repeatEvery: { schema: duration({ min: 1 }), description: 'Fires at this interval, from --trigger-time or now on, or within --window.' },
+  repeatCount: { schema: int({ min: -1, max: 2_147_483_647 }), description: 'How many runs --repeat-every makes in all; -1, or without it: without end.' },
+  fixedDelay: { schema: bool(), description: 'Counts --repeat-every from the end of a run to the next fire, not from fire to fire.' },
+  overlap: { schema: bool(), description: 'Every scheduled time is owed, and runs may overlap (rely_on_prev_cycle: false).' },
+  misfire: { schema: choice(['skip', 'fire-once', 'fire-all']), description: 'Which of the times run at which nobody could fire; without it: fire-once, the newest.' },
+  misfireThreshold: { schema: duration(), description: 'A fire that is less late is not missed; without it: 60s.' },
+  misfireNewest: { schema: int({ min: 1, max: 1_000 }), description: 'Of --misfire fire-all: only the newest so many; without it: 100.' },
+  misfireWindow: { schema: duration(), description: 'Of --misfire fire-all: only those that are no older.' },
+  blocking: { schema: choice(['serial', 'discard-later', 'cover-early', 'concurrent']), description: 'A fire that finds a run still going; without it: discard-later. concurrent is --overlap, with a limit.' },
+  blockingLimit: { schema: int({ min: 0, max: 1_000 }), description: 'Of --blocking serial: how many wait (1); of concurrent: how many run at once (any number).' },
+  start: { schema: text({ word: 'time' }), description: 'Nothing fires before: a time as in --trigger-time.' },
+  end: { schema: text({ word: 'time' }), description: 'Nothing fires after.' },
+  window: { schema: text({ pattern: /^\d\d:\d\d(:\d\d)?-\d\d:\d\d(:\d\d)?$/, form: 'HH:MM-HH:MM, such as 09:00-17:30', word: 'from-to' }), description: 'Fires each day at its begin, and every --repeat-every to its end, in --zone.' },
+  weekdays: { schema: list(choice(weekdayNames)), description: 'Only on these days: those on which the --window begins.' },
+} as const;
 
 export const submitOptions = {
   taskId,
@@ -19,7 +44,7 @@ export const submitOptions = {
   payloadFile: { schema: text({ word: 'file' }), description: 'The payload from a file; - reads standard input.' },
   json: { schema: text({ max: 1_048_576, word: 'json' }), description: 'The payload as JSON, checked here (content type application/json).' },
   contentType: { schema: text(), description: 'Media type of the payload.' },
-  param: { schema: list(text({ pattern: /^[^=]+=/, form: 'name=value', word: 'name=value', max: 8_400 }), { commas: false }), description: 'An entry of ext_params; may be repeated.' },
+  param,
   priority: { schema: int({ min: -2_147_483_648, max: 2_147_483_647 }), description: 'Smaller runs first; without it: 100.' },
   triggerTime: { schema: text({ word: 'time' }), description: 'Earliest start: 2026-12-31T23:00:00Z, +5s, or milliseconds since 1970.' },
   maxRetryTimes: { schema: int({ min: 0, max: 1_000 }), description: 'How often it may run again after LATER or EXCEPTION; without it: 0.' },
@@ -31,6 +56,7 @@ export const submitOptions = {
   timeoutRun: { schema: duration(), description: 'Longest run of one attempt; without it: no limit.' },
   onWorkerLoss: { schema: choice(['requeue', 'fail']), description: 'What becomes of a run whose worker is lost; without it: requeue.' },
   maxLost: { schema: int({ min: 1 }), description: 'After so many lost workers the job ends as LOST; without it: 3.' },
+  ...firingOptions,
   instanceId: { schema: text({ word: 'id' }), description: 'UUIDv7 of the submission, to send it again; without it a new one is made.' },
   file: { schema: text({ word: 'file' }), description: 'A batch: one job per line as JSON, with the snake_case field names of lts.v1.Job and the payload as base64 (or payload_text, payload_json); - reads standard input.' },
   wait: { schema: bool(), default: false, description: 'Waits until the jobs have ended.' },
@@ -42,6 +68,19 @@ export const listJobsOptions = {
   group: { ...group, description: 'Only this group.' },
   state: { schema: list(choice(stateNames)), description: 'Only these states; may be repeated.' },
   limit: { schema: int({ min: 1, max: 100_000 }), default: 50, description: 'At most so many, newest first.' },
+} as const;
+
+export const listSchedulesOptions = {
+  group: { ...group, description: 'Only this group.' },
+  state: { schema: choice(['ACTIVE', 'SUSPENDED']), description: 'Only in this state.' },
+  limit: { schema: int({ min: 1, max: 100_000 }), default: 100, description: 'At most so many, by group and task.' },
+} as const;
+
+export const triggerOptions = {
+  ...whichOptions,
+  param: { ...param, description: 'An entry of ext_params; may be repeated. With one, those of the job are left out.' },
+  payload: { schema: text({ max: 1_048_576 }), description: 'In place of the payload of the job.' },
+  at: { schema: text({ word: 'time' }), description: 'The scheduled time for which the run stands, such as one that was missed: 2026-12-31T23:00:00Z, or milliseconds since 1970; without it: now.' },
 } as const;
 
 export const logsOptions = {
