@@ -104,6 +104,22 @@ export const queueLimitOptions = {
   startsPerSecond: { schema: orNone(decimal({ min: 0.001, max: 1_000_000 })), description: 'Attempts that begin per second, such as 0.5.' },
 } as const;
 
+export const previewOptions = {
+  cron: { schema: text({ word: 'expression' }), description: 'The cron expression, such as "0 12 * * MON-FRI".' },
+  dialect: { schema: text({ word: 'auto|unix|quartz' }), description: 'How it is read; without it: auto, which refuses what can be read in two ways.' },
+  zone: { schema: text(), description: 'Time zone by its IANA name, such as Europe/Berlin; without it: UTC.' },
+  from: { schema: text({ word: 'time' }), description: 'The first instant that may be shown: 2026-12-31T23:00:00Z, or milliseconds since 1970; without it: now.' },
+  count: { schema: int({ min: 1, max: 10_000 }), default: 10, description: 'How many fires are shown.' },
+  gap: { schema: text({ word: 'skip|run-before|run-after' }), description: 'What becomes of local times that clocks skip; without it: see the README.' },
+  overlap: { schema: text({ word: 'first|second|both' }), description: 'What becomes of local times that clocks repeat; without it: see the README.' },
+  spread: { schema: text({ max: 256 }), description: 'What H and @every are spread by, as group/task of a job; without it they are not spread.' },
+  window: { schema: text({ word: 'from-to' }), description: 'In place of --cron: a part of each day, such as 09:00-17:00; past midnight when from is later.' },
+  every: { schema: duration({ min: 1_000 }), description: 'Of --window: the interval within it, from its begin on.' },
+  weekdays: { schema: list(text({ word: 'days' })), description: 'Of --window: only those that begin on these days, such as MON-FRI.' },
+  stdin: { schema: bool(), default: false, description: 'In place of --cron: one request per line as JSON {"cron","dialect","zone","from","count"}, all but cron optional; one answer per line, in the same order.' },
+  json: { schema: bool(), default: false, description: 'Prints {"fires":[…]} or {"error":"…"} on one line, as --stdin does.' },
+} as const;
+
 export const failStoreListOptions = {
   dead: { schema: bool(), default: false, description: 'Only those that were refused for good.' },
   limit: { schema: int({ min: 1, max: 1_000 }), default: 100, description: 'At most so many.' },

@@ -1,5 +1,5 @@
 import { type ArgumentSpec, type ClientCommand, command } from './command.js';
-import { checkOptions, failStoreListOptions, feedbackListOptions, feedbackResendOptions, listJobsOptions, logsOptions, queueLimitOptions, queueOptions, submitOptions, whichOptions } from './command-options.js';
+import { checkOptions, failStoreListOptions, feedbackListOptions, feedbackResendOptions, listJobsOptions, logsOptions, previewOptions, queueLimitOptions, queueOptions, submitOptions, whichOptions } from './command-options.js';
 
 const instanceId: ArgumentSpec = { name: 'instance-id', required: false, description: 'The id that submit printed; or --task-id and --group for the newest one.' };
 
@@ -62,6 +62,19 @@ export const clientCommands: readonly ClientCommand[] = [
     examples: ['lts job explain --task-id hello --group demo'],
     exits: ['notFound'],
     handler: async () => (await import('./handlers/explain-job.js')).explainJob,
+  }),
+  command({
+    path: ['schedule', 'preview'],
+    description: 'Shows when a cron expression or a daily window fires. Computed here; no server is called.',
+    arguments: [],
+    options: previewOptions,
+    examples: [
+      'lts schedule preview --cron "0 30 2 * * ?" --zone Europe/Berlin --from 2026-03-28T00:00:00Z --count 3',
+      'lts schedule preview --window 09:00-17:00 --every 15m --weekdays MON-FRI --zone America/New_York',
+      'lts schedule preview --stdin < requests.jsonl',
+    ],
+    exits: [],
+    handler: async () => (await import('./handlers/schedule-preview.js')).previewSchedule,
   }),
   command({
     path: ['node', 'list'],
@@ -168,6 +181,7 @@ export const clientCommands: readonly ClientCommand[] = [
 /** What a group of commands is about, for help. */
 export const nouns: Readonly<Record<string, string>> = {
   job: 'Jobs: submit, get, list, cancel, logs, explain.',
+  schedule: 'Schedules: preview.',
   node: 'Nodes of the cluster: list, drain, undrain, check.',
   queue: 'Queues per group.',
   failstore: 'What the gateway keeps on its disk.',
