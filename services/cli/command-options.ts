@@ -10,7 +10,6 @@ const group = { schema: text(), description: 'The node_group of the job.' };
 export const whichOptions = { taskId, group };
 
 const stateNames = ['WAITING', 'READY', 'EXECUTING', 'CANCELLING', 'SUCCEEDED', 'FAILED', 'CANCELLED', 'REPLACED', 'LOST', 'MISSED', 'DISCARDED'] as const;
-export const weekdayNames = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 const param = { schema: list(text({ pattern: /^[^=]+=/, form: 'name=value', word: 'name=value', max: 8_400 }), { commas: false }), description: 'An entry of ext_params; may be repeated.' };
 
 /** What makes a job a schedule. */
@@ -18,22 +17,22 @@ export const firingOptions = {
   cron: { schema: text({ max: 256, word: 'expression' }), description: 'Fires by a cron expression, such as "0 3 * * *", "0 0 3 ? * MON-FRI" or @daily.' },
   dialect: { schema: choice(['auto', 'unix', 'quartz']), description: 'How --cron is read: unix has 5 fields, quartz 6 or 7 with seconds first; without it: auto, by its form.' },
   zone: { schema: text({ max: 64, word: 'zone' }), description: 'Time zone of --cron and --window, such as Europe/Berlin; without it: UTC.' },
-  dstGap: { schema: choice(['skip', 'run-before', 'run-after']), description: 'A time of --cron that the clock skips; without it: once a day, after the gap.' },
-  dstOverlap: { schema: choice(['first', 'second', 'both']), description: 'A time of --cron that comes twice; without it: once a day, at the first one.' },
+  gap: { schema: choice(['skip', 'run-before', 'run-after']), description: 'A time of --cron that the clock skips; without it: once a day, after the gap.' },
+  overlap: { schema: choice(['first', 'second', 'both']), description: 'A time of --cron that comes twice; without it: once a day, at the first one.' },
   repeatEvery: { schema: duration({ min: 1 }), description: 'Fires at this interval, from --trigger-time or now on, or within --window.' },
   repeatCount: { schema: int({ min: -1, max: 2_147_483_647 }), description: 'How many runs --repeat-every makes in all; -1, or without it: without end.' },
   fixedDelay: { schema: bool(), description: 'Counts --repeat-every from the end of a run to the next fire, not from fire to fire.' },
-  overlap: { schema: bool(), description: 'Every scheduled time is owed, and runs may overlap (rely_on_prev_cycle: false).' },
+  rely: { schema: choice(['true', 'false']), description: 'false: every scheduled time is owed, and runs may overlap (rely_on_prev_cycle); without it: true.' },
   misfire: { schema: choice(['skip', 'fire-once', 'fire-all']), description: 'Which of the times run at which nobody could fire; without it: fire-once, the newest.' },
   misfireThreshold: { schema: duration(), description: 'A fire that is less late is not missed; without it: 60s.' },
   misfireNewest: { schema: int({ min: 1, max: 1_000 }), description: 'Of --misfire fire-all: only the newest so many; without it: 100.' },
   misfireWindow: { schema: duration(), description: 'Of --misfire fire-all: only those that are no older.' },
-  blocking: { schema: choice(['serial', 'discard-later', 'cover-early', 'concurrent']), description: 'A fire that finds a run still going; without it: discard-later. concurrent is --overlap, with a limit.' },
+  blocking: { schema: choice(['serial', 'discard-later', 'cover-early', 'concurrent']), description: 'A fire that finds a run still going; without it: discard-later. concurrent needs no --rely false.' },
   blockingLimit: { schema: int({ min: 0, max: 1_000 }), description: 'Of --blocking serial: how many wait (1); of concurrent: how many run at once (any number).' },
   start: { schema: text({ word: 'time' }), description: 'Nothing fires before: a time as in --trigger-time.' },
   end: { schema: text({ word: 'time' }), description: 'Nothing fires after.' },
-  window: { schema: text({ pattern: /^\d\d:\d\d(:\d\d)?-\d\d:\d\d(:\d\d)?$/, form: 'HH:MM-HH:MM, such as 09:00-17:30', word: 'from-to' }), description: 'Fires each day at its begin, and every --repeat-every to its end, in --zone.' },
-  weekdays: { schema: list(choice(weekdayNames)), description: 'Only on these days: those on which the --window begins.' },
+  window: { schema: text({ word: 'from-to' }), description: 'Fires in this part of each day, such as 09:00-17:00, at its begin and then every --repeat-every.' },
+  weekdays: { schema: list(text({ word: 'days' })), description: 'Of --window: only those that begin on these days, such as MON-FRI.' },
 } as const;
 
 export const submitOptions = {

@@ -1,7 +1,8 @@
 import type { DailyWindow } from '../../shared/grpc/generated/lts/v1/DailyWindow.js';
 import type { Job } from '../../shared/grpc/generated/lts/v1/Job.js';
 import type { ValuesOf } from '../../shared/config/settings.js';
-import { firingOptions, weekdayNames } from './command-options.js';
+import { parseWeekdays } from '../../shared/schedule/window-text.js';
+import type { firingOptions } from './command-options.js';
 import { given } from './given.js';
 import { parseTime } from './parse-time.js';
 import { UsageError } from './usage-error.js';
@@ -19,21 +20,19 @@ const strategies = {
   concurrent: 'BLOCKING_STRATEGY_CONCURRENT',
 } as const;
 
-/** The fields that make a job a schedule, as the options describe them; none without --cron and --repeat-every. Throws UsageError. */
+/** The fields that make a job a schedule, as far as options are given. Whether they go together is the server's to say. Throws UsageError. */
 export function firingFromOptions(options: FiringOptions, nowMs: number): Partial<Job> {
-  const { cron, repeatEvery, overlap, blocking } = options;
-  if (cron === undefined && repeatEvery === undefined) return refuseLonely(options);
-  if (cron !== undefined && repeatEvery !== undefined) throw new UsageError('give either --cron or --repeat-every');
+  const { repeatEvery, window, rely, blocking } = options;
   return given({
-    cron_expression: cron,
+    cron_expression: options.cron,
     cron_dialect: named(dialects, options.dialect),
     time_zone: options.zone,
-    dst_gap: named(gaps, options.dstGap),
-    dst_overlap: named(overlaps, options.dstOverlap),
+    dst_gap: named(gaps, options.gap),
+    dst_overlap: named(overlaps, options.overlap),
     repeat_interval: repeatEvery,
-    repeat_count: options.repeatCount ?? (repeatEvery !== undefined && options.window === undefined ? -1 : undefined),
+    repeat_count: options.repeatCount ?? (repeatEvery === undefined || window !== undefined ? undefined : -1),
     repeat_mode: options.fixedDelay === true ? ('REPEAT_MODE_FIXED_DELAY' as const) : undefined,
-    rely_on_prev_cycle: overlap === true || blocking === 'concurrent' ? false : undefined,
+    rely_on_prev_cycle: rely === undefined ? (blocking === 'concurrent' ? false : undefined) : rely === 'true',
     misfire_policy: orUndefined({ action: named(misfires, options.misfire), threshold: options.misfireThreshold, newest: options.misfireNewest, window: options.misfireWindow }),
     blocking_policy: orUndefined({ strategy: named(strategies, blocking), limit: options.blockingLimit }),
     start_time: options.start === undefined ? undefined : parseTime('--start', options.start, nowMs),
@@ -55,13 +54,9 @@ function orUndefined<T extends object>(fields: T): ReturnType<typeof given<T>> |
 function windowOf({ window, weekdays }: FiringOptions): DailyWindow | undefined {
   if (window === undefined && weekdays !== undefined) throw new UsageError('--weekdays are days of a --window; with --cron they stand in the expression');
   if (window === undefined) return undefined;
-  const [from = '', to = ''] = window.split('-');
-  return { from, to, ...(weekdays === undefined ? {} : { weekdays: weekdays.map((day) => weekdayNames.indexOf(day) + 1) }) };
-}
-
-/** Options of a schedule without what makes it one would be passed over in silence. */
-function refuseLonely(options: FiringOptions): Record<string, never> {
-  const lonely = Object.keys(firingOptions).find((key) => options[key as keyof FiringOptions] !== undefined);
-  if (lonely !== undefined) throw new UsageError(`--${lonely.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} is of a schedule; give --cron or --repeat-every`);
-  return {};
+  const [from = '', to = '', ...more] = window.split('-');
+  if (to === '' || more.length > 0) throw new UsageError(`--window ${window} is not a part of the day such as 09:00-17:00`);
+  const days = parseWeekdays(weekdays ?? []);
+  if (days === undefined) throw new UsageError(`--weekdays ${weekdays?.join(',')} are not weekdays such as MON-FRI,SUN`);
+  return { from, to, weekdays: days };
 }
