@@ -52,6 +52,21 @@ test('groups: a free slot is filled again, with many groups and with one', async
   expect(lastLine(stdout)).toMatchObject({ scenario: 'groups', groups: 8, many: measured, one: measured, p99_ratio: positive });
 });
 
+test('timers: every scheduled time runs once, while schedules are edited and many fall due at once', async () => {
+  const { code, stdout, stderr } = await bench(['--scenario', 'timers', '--schedules', '2000', '--minutes', '0.1', '--json']);
+  expect({ code, stderr }).toMatchObject({ code: 0 });
+  expect(lastLine(stdout)).toMatchObject({
+    scenario: 'timers', schedules: 2_000, fires_per_s: 7, lateness_ms: { p50: positive, p99: positive, max: positive }, burst: 200, burst_s: positive, edits_per_s: positive, rss_mb: positive, startup_s: positive,
+    lost: 0, duplicates: 0, unexpected: 0,
+  });
+});
+
+test('waiting: jobs that wait, and the rate with and without them', async () => {
+  const { code, stdout, stderr } = await bench(['--scenario', 'waiting', '--jobs', '5000', '--json']);
+  expect({ code, stderr }).toMatchObject({ code: 0 });
+  expect(lastLine(stdout)).toMatchObject({ scenario: 'waiting', jobs: 5_000, rss_mb: positive, startup_s: positive, submits_per_s_empty: positive, submits_per_s: positive, ratio: positive });
+});
+
 test('bad arguments end with code 2 before anything is started', async () => {
   const { code, stdout, stderr } = await bench(['--scenario', 'throughput', '--jobs', 'many']);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

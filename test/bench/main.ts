@@ -8,12 +8,16 @@ import { failover } from './scenarios/failover.js';
 import { groups } from './scenarios/groups.js';
 import { latency } from './scenarios/latency.js';
 import { throughput } from './scenarios/throughput.js';
+import { timers } from './scenarios/timers.js';
+import { waiting } from './scenarios/waiting.js';
 
 const scenarios: Record<ScenarioName, (options: Options) => Promise<Report>> = {
   throughput: (options) => compare(throughput, options),
   latency: (options) => compare(latency, options),
   groups,
   failover,
+  timers,
+  waiting,
 };
 
 /** The exit code: 0 measured, 1 failed or jobs lost or repeated, 2 bad arguments. */

@@ -14,6 +14,8 @@ import type { StoreName } from '../options.js';
 export interface Trackers {
   /** host:port of each. */
   addresses: string[];
+  /** Their processes. */
+  servers: OwnServer[];
   /** A folder for whoever works with them; deleted with them. */
   folder: string;
   /** Stops everything and deletes the store. */
@@ -66,6 +68,7 @@ export async function startTrackers(options: TrackersOptions): Promise<Trackers>
     undo.push(() => backing.stop());
     const folder = serverFolder('lts', parent);
     const addresses: string[] = [];
+    const servers: OwnServer[] = [];
     for (let number = 0; number < trackers; number++) {
       const port = await freePort();
       const own = number === 0 ? folder : serverFolder('lts', parent);
@@ -78,11 +81,12 @@ export async function startTrackers(options: TrackersOptions): Promise<Trackers>
         stopSignal: 'SIGTERM',
       });
       undo.push(() => tracker.stop());
+      servers.push(tracker);
       await tracker.ready(() => reachable(port));
       addresses.push(`127.0.0.1:${port}`);
     }
     await allOwn(addresses);
-    return { addresses, folder, stop };
+    return { addresses, servers, folder, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -94,7 +98,7 @@ async function undoAll(undo: (() => Promise<void>)[]): Promise<void> {
 }
 
 /** Resolves when every tracker owns its share and none is without an owner. */
-export async function allOwn(addresses: readonly string[]): Promise<void> {
+export async function allOwn(addresses: readonly string[], withinMs = 30_000): Promise<void> {
   const admins = addresses.map((address) => new contract.AdminService(address, credentials.createInsecure()));
   const owned = (admin: (typeof admins)[number]): Promise<{ owned: number; partitions: number }> =>
     new Promise((resolve, reject) => {
@@ -104,7 +108,7 @@ export async function allOwn(addresses: readonly string[]): Promise<void> {
     const all = await Promise.all(admins.map(owned));
     return all.every((each) => each.owned > 0) && all.reduce((sum, each) => sum + each.owned, 0) === all[0]?.partitions;
   };
-  await eventually(() => shared().catch(() => false), { withinMs: 30_000, everyMs: 50, what: 'the trackers own all partitions' });
+  await eventually(() => shared().catch(() => false), { withinMs, everyMs: 50, what: 'the trackers own all partitions' });
   for (const admin of admins) admin.close();
 }
 
