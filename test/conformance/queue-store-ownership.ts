@@ -127,6 +127,7 @@ export function ownership(bench: () => StoreBench): void {
           type: 'mail',
           priority: 100,
           dueAt: t0 - 5,
+          scheduledAt: t0 - 5,
           attempt: 1,
           fence: 1,
           worker: { nodeId: 'worker-1', incarnation: 'worker-incarnation-1' },
@@ -138,6 +139,7 @@ export function ownership(bench: () => StoreBench): void {
         },
       ],
       nextDueAt: t0 + 100,
+      schedules: { guarded: [], resting: [] },
     });
     expect(await open.store.load(2)).toEqual({ groups: [], executing: [], nextDueAt: undefined });
   });

@@ -14,7 +14,7 @@ export function queries(bench: () => StoreBench): void {
     const seq = await open.admitted(job);
     expect(await open.store.findInstance({ id: job.id })).toEqual({
       seq, id: job.id, nodeGroup: 'group', taskId: 'task', type: 'mail', priority: -5, state: 'WAITING', blocked: false, createdAt: t0, dueAt: t0 + 9,
-      endedAt: 0, attempts: 0, retryTimes: 0, lostTimes: 0, worker: '', message: '', job: job.job,
+      scheduledAt: 0, endedAt: 0, attempts: 0, retryTimes: 0, lostTimes: 0, worker: '', message: '', job: job.job,
     });
     expect(await open.store.findInstance({ id: newId() })).toBeUndefined();
   });

@@ -7,6 +7,7 @@ interface Instance {
   priority: number;
   state: string;
   dueAt: number;
+  scheduledAt: number;
   endedAt: number;
   attempts: number;
   retryTimes: number;
@@ -128,7 +129,7 @@ export class QueueModel {
       return { result: 'again', first: before.first, existingId: before.existingId };
     }
     const instance: Instance = {
-      id: t.id, taskId: t.taskId, type: t.type, priority: t.priority, state: 'BLOCKED', dueAt: t.dueAt, endedAt: 0, attempts: 0, retryTimes: 0, lostTimes: 0,
+      id: t.id, taskId: t.taskId, type: t.type, priority: t.priority, state: 'BLOCKED', dueAt: t.dueAt, scheduledAt: t.dueAt, endedAt: 0, attempts: 0, retryTimes: 0, lostTimes: 0,
       owes: t.needFeedback ? t.submitNodeGroup : undefined,
     };
     const task = this.#tasks.get(t.taskId);
@@ -171,10 +172,10 @@ export class QueueModel {
   }
 
   #enqueue(instance: Instance, now: number): { ready?: object; waitingUntil?: number } {
-    const { id, type, priority, dueAt, attempts, retryTimes, lostTimes } = instance;
+    const { id, type, priority, dueAt, scheduledAt, attempts, retryTimes, lostTimes } = instance;
     instance.state = dueAt <= now ? 'READY' : 'WAITING';
     if (instance.state === 'WAITING') return { waitingUntil: dueAt };
-    return { ready: { nodeGroup: this.#nodeGroup, id, seq: id, type, priority, dueAt, attempts, retryTimes, lostTimes } };
+    return { ready: { nodeGroup: this.#nodeGroup, id, seq: id, type, priority, dueAt, scheduledAt, attempts, retryTimes, lostTimes } };
   }
 
   #finish(instance: Instance, t: Finish): object {

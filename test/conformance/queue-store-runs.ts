@@ -25,8 +25,8 @@ export function runs(bench: () => StoreBench): void {
     await open.commit([small, large]);
     const rows = await open.store.readReady('group', undefined, 10);
     expect(rows).toEqual([
-      { seq: expect.any(Number), id: small.id, type: 'mail', priority: 1, dueAt: t0, attempts: 0, retryTimes: 0, lostTimes: 0, policy: small.policy, job: small.job },
-      { seq: expect.any(Number), id: large.id, type: 'default', priority: 2, dueAt: t0, attempts: 0, retryTimes: 0, lostTimes: 0, policy: large.policy, job: undefined },
+      { seq: expect.any(Number), id: small.id, type: 'mail', priority: 1, dueAt: t0, scheduledAt: t0, attempts: 0, retryTimes: 0, lostTimes: 0, policy: small.policy, job: small.job },
+      { seq: expect.any(Number), id: large.id, type: 'default', priority: 2, dueAt: t0, scheduledAt: t0, attempts: 0, retryTimes: 0, lostTimes: 0, policy: large.policy, job: undefined },
     ]);
     const outcomes = await open.commit(rows.map(({ seq }, i) => start(seq, { wantJob: i === 1 })));
     expect(outcomes).toEqual([
@@ -130,7 +130,8 @@ export function runs(bench: () => StoreBench): void {
       kind: 'finish',
       applied: true,
       ready: {
-        nodeGroup: 'group', seq, id: job.id, type: 'default', priority: 100, dueAt: t0 + 10, attempts: 1, retryTimes: 0, lostTimes: 2, policy: job.policy,
+        nodeGroup: 'group', seq, id: job.id, type: 'default', priority: 100, dueAt: t0 + 10, scheduledAt: t0, attempts: 1, retryTimes: 0, lostTimes: 2,
+        policy: job.policy,
         job: job.job,
       },
     });

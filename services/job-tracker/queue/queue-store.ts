@@ -293,7 +293,7 @@ export interface Late {
 /** What became of a transition, by its kind. */
 export type Outcome = AdmitOutcome | StartOutcome | FinishOutcome | ReassignOutcome | CancelOutcome | PromoteOutcome | LateOutcome | LimitOutcome | EnrollOutcome | FireOutcome | AlterOutcome | ReleaseOutcome | RefusedOutcome;
 
-/** Of anything but an admit: the store does not take this change (damage), but has taken the others. Nothing of it is stored. */
+/** Of anything but an admit or an enroll: the store does not take this change (damage), but has taken the others. Nothing of it is stored. */
 export type RefusedOutcome = { kind: 'refused'; message: string };
 
 /** A ready row with its group, as it enters the ready set. */

@@ -1,14 +1,18 @@
-import { idFromBytes, idToBytes } from '../../../../../shared/ids.js';
+import { idToBytes } from '../../../../../shared/ids.js';
 import type { Admit, AdmitOutcome, Placement } from '../../queue-store.js';
-import { ignoredCode, stateCodes } from '../codes.js';
+import { stateCodes } from '../codes.js';
 import { policyText } from '../policy-text.js';
-import { sameJob } from '../same-job.js';
 import type { Facts } from './facts-cache.js';
+import { answerAgain, answers, ignore, storedId } from './known-ids.js';
+import { scheduleOf } from './live-schedules.js';
 import { countsOf, leaveQueue } from './queued.js';
 import type { TaskRow } from './writer-sql.js';
 import { enqueue, factsOf, noCounts, type WriterState } from './writer-state.js';
 
-/** Step 1, take in: a known id gets its first answer again; a task has at most one current and one next instance. */
+/**
+ * Step 1, take in: a known id gets its first answer again; a task has at most one current and one next instance, and
+ * none beside a live schedule.
+ */
 export function admit(w: WriterState, t: Admit): AdmitOutcome {
   const groupId = w.names.group(t.nodeGroup, t.partition);
   const clientId = t.needFeedback ? w.names.client(t.submitNodeGroup) : 0;
@@ -17,8 +21,10 @@ export function admit(w: WriterState, t: Admit): AdmitOutcome {
   const added = w.sql.addInstance.run(
     seq, t.id, groupId, t.taskId, t.type, t.priority, t.dueAt, t.createdAt, clientId === 0 ? null : clientId, policy === '' ? null : policy, t.job,
   );
-  if (added.changes === 0) return answerAgain(w, t);
+  if (added.changes === 0) return { kind: 'admit', ...answerAgain(w, t) };
   w.lastSeq = seq;
+  const schedule = scheduleOf(w, groupId, t.taskId);
+  if (schedule !== undefined) return duplicate(w, t, seq, storedId(w, schedule.seq));
   const facts: Facts = { partition: t.partition, groupId, taskId: t.taskId, priority: t.priority, dueAt: t.dueAt, clientId };
   w.facts.set(seq, facts);
   if (w.sql.addTask.run(groupId, t.taskId, seq, t.dueAt).changes > 0) {
@@ -38,8 +44,8 @@ function admitBeside(w: WriterState, t: Admit, seq: number, facts: Facts, task: 
   const existing = task.nextSeq ?? task.seq;
   const existingId = storedId(w, existing);
   // What was kept in a FailStore comes late: it does not replace what was submitted after it.
-  if (!t.replaceOnExist || (t.fromFailStore && t.id < existingId)) return ignore(w, t, seq, existingId);
-  w.sql.answered.run(1, idToBytes(existingId), seq);
+  if (!t.replaceOnExist || (t.fromFailStore && t.id < existingId)) return duplicate(w, t, seq, existingId);
+  w.sql.answered.run(answers.replaced, idToBytes(existingId), seq);
   if (task.nextSeq !== null) {
     w.sql.endWaiting.run(existing, stateCodes.REPLACED, t.createdAt, 0, 0, 0, `replaced by ${t.id}`, null);
     w.facts.delete(existing);
@@ -69,31 +75,8 @@ function place(w: WriterState, t: Admit, seq: number, facts: Facts): Placement {
   return 'started';
 }
 
-/** Only an id that the client made can come again: it stays, as an ended row that is no instance. */
-function ignore(w: WriterState, t: Admit, seq: number, existingId: string): AdmitOutcome {
+function duplicate(w: WriterState, t: Admit, seq: number, existingId: string): AdmitOutcome {
   w.facts.delete(seq);
-  if (t.clientId) {
-    w.sql.answered.run(2, idToBytes(existingId), seq);
-    w.sql.endWaiting.run(seq, ignoredCode, t.createdAt, 0, 0, 0, '', null);
-  } else {
-    w.sql.removeInstance.run(seq);
-    w.lastSeq = seq - 1;
-  }
+  ignore(w, t, seq, existingId);
   return { kind: 'admit', result: 'duplicate', existingId };
-}
-
-const firstAnswers = ['accepted', 'replaced', 'duplicate'] as const;
-
-function answerAgain(w: WriterState, t: Admit): AdmitOutcome {
-  const known = w.sql.instanceById.get(t.id);
-  if (known === undefined) throw new Error(`id ${t.id} conflicts but is not stored`);
-  if (!sameJob(known.job, t.job)) return { kind: 'admit', result: 'conflict' };
-  const first = firstAnswers[known.answer] ?? 'accepted';
-  return { kind: 'admit', result: 'again', first, existingId: known.related === null ? '' : idFromBytes(known.related) };
-}
-
-function storedId(w: WriterState, seq: number): string {
-  const id = w.sql.idOf.get(seq);
-  if (id === undefined) throw new Error(`instance ${seq} is of a task but not stored`);
-  return idFromBytes(id);
 }

@@ -1,9 +1,13 @@
 import type { CommitBatch, HeldEpoch, Outcome, Transition } from '../../queue-store.js';
 import { admit } from './admit.js';
+import { alter } from './alter.js';
 import { cancel } from './cancel.js';
+import { enroll } from './enroll.js';
+import { fire } from './fire.js';
 import { finish, late, promote, reassign, start } from './run-transitions.js';
 import { limit } from './limit.js';
 import { refused } from '../refused.js';
+import { release } from './release.js';
 import { kindOf } from './sqlite-errors.js';
 import { StoreFailure } from './store-failure.js';
 import type { WriterState } from './writer-state.js';
@@ -96,9 +100,12 @@ function apply(w: WriterState, t: Transition): Outcome {
     case 'limit':
       return limit(w, t);
     case 'enroll':
+      return enroll(w, t);
     case 'fire':
+      return fire(w, t);
     case 'alter':
+      return alter(w, t);
     case 'release':
-      throw new Error(`${t.kind} is not there yet`);
+      return release(w, t);
   }
 }

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CommitBatch, Outcome, Transition } from '../../queue-store.js';
-import { packBatch, packOutcomes, unpackBatch, unpackOutcomes } from './batch-codec.js';
+import { packBatch, unpackBatch } from './batch-codec.js';
+import { packOutcomes, unpackOutcomes } from './outcome-codec.js';
 
 const text = fc.oneof(fc.constantFrom('', 'group', 'task'), fc.string({ unit: 'binary' }));
 const time = fc.integer({ min: 0, max: 2 ** 45 });

@@ -1,7 +1,8 @@
-import type { CommitBatch, GroupLimits, NewlyReady, Outcome, Placement, Transition, WorkerIdentity } from '../../queue-store.js';
+import type { CommitBatch, GroupLimits, Transition, WorkerIdentity } from '../../queue-store.js';
 import { finalStateOf, outcomeCodes, outcomeOf, stateCodes } from '../codes.js';
-import { JobPacker, jobsOf } from './packed-jobs.js';
+import { JobPacker } from './packed-jobs.js';
 import { policyOf, policyText } from '../policy-text.js';
+import { packSchedule, unpackSchedule } from './schedule-codec.js';
 
 /**
  * A batch as it goes to the writer's thread: one column of numbers, one of strings, all jobs in one transferred
@@ -16,7 +17,7 @@ export interface PackedBatch {
   jobs: Uint8Array<ArrayBuffer>;
 }
 
-const kinds = ['admit', 'start', 'finish', 'reassign', 'cancel', 'promote', 'late', 'limit'] as const;
+const kinds = ['admit', 'start', 'finish', 'reassign', 'cancel', 'promote', 'late', 'limit', 'enroll', 'fire', 'alter', 'release'] as const;
 const kindCodes = Object.fromEntries(kinds.map((kind, code) => [kind, code])) as Record<Transition['kind'], number>;
 
 const limitNames = ['backlog', 'maxRunning', 'startsPerSecond'] as const;
@@ -32,7 +33,8 @@ export function packBatch(batch: CommitBatch): PackedBatch {
   return packer.finish();
 }
 
-class BatchPacker {
+/** Writes a batch column by column. */
+export class BatchPacker {
   readonly numbers: number[] = [];
   readonly #strings: string[] = [];
   readonly #names = new Map<string, number>();
@@ -44,12 +46,11 @@ class BatchPacker {
       case 'admit':
         this.#strings.push(t.id, t.taskId);
         this.numbers.push(
-          this.#name(t.nodeGroup), this.#name(t.type), this.#name(t.submitNodeGroup), this.#name(policyText(t.policy)),
-          t.priority, t.dueAt, t.createdAt, (t.clientId ? 1 : 0) | (t.needFeedback ? 2 : 0) | (t.replaceOnExist ? 4 : 0) | (t.fromFailStore ? 8 : 0), t.job.length,
+          this.name(t.nodeGroup), this.name(t.type), this.name(t.submitNodeGroup), this.name(policyText(t.policy)),
+          t.priority, t.dueAt, t.createdAt, (t.clientId ? 1 : 0) | (t.needFeedback ? 2 : 0) | (t.replaceOnExist ? 4 : 0) | (t.fromFailStore ? 8 : 0),
         );
-        this.#jobs.add(t.job);
-        if (t.start === undefined) this.numbers.push(-1);
-        else this.numbers.push(t.start.fence, ...this.#worker(t.start.worker));
+        this.job(t.job);
+        this.start(t.start);
         break;
       case 'start':
         this.numbers.push(t.seq, t.attempt, t.fence, ...this.#worker(t.worker), t.at, t.wantJob ? 1 : 0);
@@ -65,7 +66,9 @@ class BatchPacker {
         break;
       case 'cancel':
         this.#strings.push(t.id ?? t.taskId ?? '');
-        this.numbers.push(this.#name(t.nodeGroup), t.id !== undefined ? 0 : t.taskId !== undefined ? 1 : 2, t.at);
+        this.numbers.push(this.name(t.nodeGroup), t.id !== undefined ? 0 : t.taskId !== undefined ? 1 : 2, t.at);
+        this.numbers.push(t.as === undefined ? 0 : stateCodes[t.as.state]);
+        if (t.as !== undefined) this.#strings.push(t.as.message);
         break;
       case 'promote':
         this.numbers.push(t.now, t.limit);
@@ -75,23 +78,43 @@ class BatchPacker {
         this.numbers.push(t.attempt, outcomeCodes[t.outcome]);
         break;
       case 'limit':
-        this.numbers.push(this.#name(t.nodeGroup), ...limitNames.map((name) => t.limits[name] ?? noLimit));
+        this.numbers.push(this.name(t.nodeGroup), ...limitNames.map((name) => t.limits[name] ?? noLimit));
         break;
+      default:
+        packSchedule(this, t);
     }
+  }
+
+  texts(...texts: string[]): void {
+    this.#strings.push(...texts);
+  }
+
+  /** A number that may not be there. */
+  optional(value: number | undefined): void {
+    this.numbers.push(value ?? Number.NaN);
+  }
+
+  job(job: Buffer | undefined): void {
+    this.numbers.push(this.#jobs.add(job));
+  }
+
+  start(start: { worker: WorkerIdentity; fence: number } | undefined): void {
+    if (start === undefined) this.numbers.push(-1);
+    else this.numbers.push(start.fence, ...this.#worker(start.worker));
   }
 
   finish(): PackedBatch {
     return { numbers: new Float64Array(this.numbers), strings: this.#strings, names: [...this.#names.keys()], jobs: this.#jobs.finish() };
   }
 
-  #name(text: string): number {
+  name(text: string): number {
     let at = this.#names.get(text);
     if (at === undefined) this.#names.set(text, (at = this.#names.size));
     return at;
   }
 
   #worker({ nodeId, incarnation }: WorkerIdentity): [number, number] {
-    return [this.#name(nodeId), this.#name(incarnation)];
+    return [this.name(nodeId), this.name(incarnation)];
   }
 }
 
@@ -103,7 +126,8 @@ export function unpackBatch(packed: PackedBatch): CommitBatch {
   return { epochs, transitions };
 }
 
-class BatchReader {
+/** Reads it back in the same order. */
+export class BatchReader {
   readonly #packed: PackedBatch;
   readonly #jobs: Buffer;
   #number = 0;
@@ -119,16 +143,16 @@ class BatchReader {
     return this.#packed.numbers[this.#number++] as number;
   }
 
-  #text(): string {
+  text(): string {
     return this.#packed.strings[this.#string++] as string;
   }
 
-  #name(): string {
+  name(): string {
     return this.#packed.names[this.number()] as string;
   }
 
   #worker(): WorkerIdentity {
-    return { nodeId: this.#name(), incarnation: this.#name() };
+    return { nodeId: this.name(), incarnation: this.name() };
   }
 
   transition(): Transition {
@@ -147,25 +171,41 @@ class BatchReader {
       case 'reassign':
         return { kind, partition, seq: this.number(), attempt: this.number(), worker: this.#worker(), at: this.number() };
       case 'cancel': {
-        const [text, nodeGroup, by, at] = [this.#text(), this.#name(), this.number(), this.number()];
-        return { kind, partition, nodeGroup, at, ...(by === 0 ? { id: text } : by === 1 ? { taskId: text } : {}) };
+        const [text, nodeGroup, by, at] = [this.text(), this.name(), this.number(), this.number()];
+        const as = this.number();
+        return {
+          kind, partition, nodeGroup, at, ...(by === 0 ? { id: text } : by === 1 ? { taskId: text } : {}),
+          ...(as === 0 ? {} : { as: { state: finalStateOf(as) as 'FAILED' | 'DISCARDED', message: this.text() } }),
+        };
       }
       case 'promote':
         return { kind, partition, now: this.number(), limit: this.number() };
       case 'late': {
         const outcome = outcomeOf(this.#packed.numbers[this.#number + 1] as number) ?? 'EXCEPTION';
-        const row = { kind, partition, id: this.#text(), attempt: this.number(), outcome, message: this.#text() };
+        const row = { kind, partition, id: this.text(), attempt: this.number(), outcome, message: this.text() };
         this.#number++;
         return row;
       }
       case 'limit':
-        return { kind, partition, nodeGroup: this.#name(), limits: this.#limits() };
-      case 'enroll':
-      case 'fire':
-      case 'alter':
-      case 'release':
-        throw new Error(`${kind} is not there yet`);
+        return { kind, partition, nodeGroup: this.name(), limits: this.#limits() };
+      default:
+        return unpackSchedule(this, kind, partition);
     }
+  }
+
+  optional(): number | undefined {
+    const value = this.number();
+    return Number.isNaN(value) ? undefined : value;
+  }
+
+  job(): Buffer | undefined {
+    const length = this.number();
+    return length < 0 ? undefined : this.#jobs.subarray(this.#job, (this.#job += length));
+  }
+
+  start(): { worker: WorkerIdentity; fence: number } | undefined {
+    const fence = this.number();
+    return fence === -1 ? undefined : { fence, worker: this.#worker() };
   }
 
   #limits(): GroupLimits {
@@ -174,10 +214,10 @@ class BatchReader {
   }
 
   #admit(partition: number): Transition {
-    const [id, taskId] = [this.#text(), this.#text()];
-    const [nodeGroup, type, submitNodeGroup, policy] = [this.#name(), this.#name(), this.#name(), this.#name()];
-    const [priority, dueAt, createdAt, flags, length, fence] = [this.number(), this.number(), this.number(), this.number(), this.number(), this.number()];
-    const job = this.#jobs.subarray(this.#job, (this.#job += length));
+    const [id, taskId] = [this.text(), this.text()];
+    const [nodeGroup, type, submitNodeGroup, policy] = [this.name(), this.name(), this.name(), this.name()];
+    const [priority, dueAt, createdAt, flags] = [this.number(), this.number(), this.number(), this.number()];
+    const job = this.job() ?? Buffer.alloc(0);
     return {
       kind: 'admit', id, partition, nodeGroup, taskId, type, priority, dueAt, createdAt, submitNodeGroup, job,
       clientId: (flags & 1) !== 0,
@@ -185,7 +225,7 @@ class BatchReader {
       replaceOnExist: (flags & 4) !== 0,
       fromFailStore: (flags & 8) !== 0,
       policy: policyOf(policy),
-      start: fence === -1 ? undefined : { fence, worker: this.#worker() },
+      start: this.start(),
     };
   }
 
@@ -195,80 +235,8 @@ class BatchReader {
     ];
     return {
       kind: 'finish', partition, seq, attempt, at,
-      end: { outcome: outcomeOf(outcome) ?? 'EXCEPTION', message: this.#text(), truncated: truncated === 1, startedAt },
+      end: { outcome: outcomeOf(outcome) ?? 'EXCEPTION', message: this.text(), truncated: truncated === 1, startedAt },
       next: state === 0 ? { dueAt: this.number(), retryTimes: this.number(), lostTimes: this.number() } : { state: finalStateOf(state) },
     };
   }
-}
-
-/** Outcomes as they come back: the common ones as numbers, the others as objects; jobs in one transferred buffer. */
-export interface PackedOutcomes {
-  numbers: Float64Array<ArrayBuffer>;
-  names: string[];
-  others: Outcome[];
-  jobLengths: number[];
-  jobs: Uint8Array<ArrayBuffer>;
-}
-
-const placements: readonly Placement[] = ['started', 'ready', 'waiting', 'blocked'];
-const other = 0;
-const admitted = 1;
-const begun = 2;
-const finished = 3;
-
-/** Packs the outcomes; those that go as objects lose their jobs to the buffer. */
-export function packOutcomes(outcomes: readonly Outcome[]): PackedOutcomes {
-  const numbers: number[] = [];
-  const names = new Map<string, number>();
-  const others: Outcome[] = [];
-  const jobs = new JobPacker();
-  for (const outcome of outcomes) {
-    if (outcome.kind === 'admit' && outcome.result === 'accepted') {
-      numbers.push(admitted, outcome.seq, placements.indexOf(outcome.placement));
-    } else if (outcome.kind === 'start') {
-      numbers.push(begun, outcome.started ? 1 : 0, jobs.add(outcome.job));
-    } else if (outcome.kind === 'finish' && outcome.ready === undefined && outcome.waitingUntil === undefined) {
-      const owed = outcome.owedTo;
-      if (owed !== undefined && !names.has(owed)) names.set(owed, names.size);
-      numbers.push(finished, outcome.applied ? 1 : 0, owed === undefined ? -1 : (names.get(owed) as number));
-    } else {
-      numbers.push(other);
-      for (const row of rowsWithJob(outcome)) {
-        jobs.add(row.job);
-        row.job = undefined;
-      }
-      others.push(outcome);
-    }
-  }
-  return { numbers: new Float64Array(numbers), names: [...names.keys()], others, jobLengths: jobs.lengths, jobs: jobs.finish() };
-}
-
-/** The outcomes of their packed form. */
-export function unpackOutcomes(packed: PackedOutcomes): Outcome[] {
-  const { numbers, names, others } = packed;
-  const nextJob = jobsOf(packed.jobLengths, packed.jobs);
-  const outcomes: Outcome[] = [];
-  let otherAt = 0;
-  for (let at = 0; at < numbers.length; ) {
-    const code = numbers[at] as number;
-    const [first, second] = [numbers[at + 1] as number, numbers[at + 2] as number];
-    at += code === other ? 1 : 3;
-    if (code === admitted) outcomes.push({ kind: 'admit', result: 'accepted', seq: first, placement: placements[second] as Placement });
-    else if (code === begun) outcomes.push({ kind: 'start', started: first === 1, job: nextJob() });
-    else if (code === finished) outcomes.push({ kind: 'finish', applied: first === 1, owedTo: names[second] });
-    else {
-      const outcome = others[otherAt++] as Outcome;
-      for (const row of rowsWithJob(outcome)) row.job = nextJob();
-      outcomes.push(outcome);
-    }
-  }
-  return outcomes;
-}
-
-/** The parts of an outcome that may bring a job's bytes. */
-function rowsWithJob(outcome: Outcome): { job?: Buffer | undefined }[] {
-  if (outcome.kind === 'promote') return outcome.ready;
-  if (outcome.kind === 'reassign') return [outcome];
-  const ready: NewlyReady | undefined = outcome.kind === 'finish' || outcome.kind === 'cancel' ? outcome.ready : undefined;
-  return ready === undefined ? [] : [ready];
 }

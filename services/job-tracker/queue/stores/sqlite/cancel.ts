@@ -1,11 +1,10 @@
-import { idFromBytes } from '../../../../../shared/ids.js';
 import type { Cancel, CancelOutcome } from '../../queue-store.js';
-import type { Facts } from './facts-cache.js';
-import { ignoredCode, stateCodes } from '../codes.js';
-import { countsOf, leaveQueue } from './queued.js';
-import { oweResult } from './run-transitions.js';
-import type { Counts, TaskRow } from './writer-sql.js';
-import { advanceTask, factsOf, noCounts, type WriterState } from './writer-state.js';
+import { ignoredCode } from '../codes.js';
+import { endCurrent, endNext, type QueuedEnd } from './end-queued.js';
+import { storedId } from './known-ids.js';
+import { endSchedule, runsOf, scheduleOf } from './live-schedules.js';
+import type { TaskRow } from './writer-sql.js';
+import { advanceTask, factsOf, type WriterState } from './writer-state.js';
 
 /** Ends what waits and marks what runs, of one instance or of a task. */
 export function cancel(w: WriterState, t: Cancel): CancelOutcome {
@@ -23,55 +22,51 @@ function cancelInstance(w: WriterState, t: Cancel, id: string, groupId: number, 
   const facts = factsOf(w, found.seq, t.partition);
   if (facts === undefined) return;
   const state = w.sql.endedState.get(found.seq);
-  if (state === ignoredCode) return;
-  const task = state === undefined ? w.sql.task.get(groupId, facts.taskId) : undefined;
-  if (task === undefined) outcome.ended.push(id);
-  else if (task.nextSeq === found.seq) cancelNext(w, t, found.seq, outcome);
+  if (state !== undefined) {
+    if (state !== ignoredCode) outcome.ended.push(id);
+    return;
+  }
+  const task = w.sql.task.get(groupId, facts.taskId);
+  // The id of a live schedule names no instance.
+  if (task?.seq !== found.seq && task?.nextSeq !== found.seq) return;
+  if (task.nextSeq === found.seq) cancelNext(w, t, found.seq, outcome);
   else cancelCurrent(w, t, task, outcome);
 }
 
 function cancelTask(w: WriterState, t: Cancel, taskId: string, groupId: number, outcome: CancelOutcome): void {
   const task = w.sql.task.get(groupId, taskId);
-  if (task === undefined) return;
-  if (task.nextSeq !== null) cancelNext(w, t, task.nextSeq, outcome);
-  cancelCurrent(w, t, task, outcome);
+  if (task !== undefined) {
+    if (task.nextSeq !== null) cancelNext(w, t, task.nextSeq, outcome);
+    cancelCurrent(w, t, task, outcome);
+  }
+  const schedule = scheduleOf(w, groupId, taskId);
+  if (schedule !== undefined) {
+    outcome.schedule = storedId(w, schedule.seq);
+    endSchedule(w, schedule, t.at);
+  }
+  for (const run of runsOf(w, groupId, taskId)) cancelCurrent(w, t, run, outcome);
 }
 
 function cancelNext(w: WriterState, t: Cancel, seq: number, outcome: CancelOutcome): void {
   const facts = factsOf(w, seq, t.partition);
   if (facts === undefined) return;
-  w.sql.setNext.run(null, facts.groupId, facts.taskId);
-  end(w, t, seq, facts, 'blocked', noCounts, outcome);
+  outcome.cancelled.push(endNext(w, seq, facts, endOf(t)));
 }
 
-function cancelCurrent(w: WriterState, t: Cancel, task: TaskRow, outcome: CancelOutcome): void {
+function cancelCurrent(w: WriterState, t: Cancel, task: Pick<TaskRow, 'seq' | 'dueAt'>, outcome: CancelOutcome): void {
   const facts = factsOf(w, task.seq, t.partition);
   if (facts === undefined) return;
   const running = w.sql.executing.get(task.seq);
   if (running !== undefined) {
+    if (t.as !== undefined) return;
     w.sql.setCancelling.run(task.seq);
-    outcome.cancelling.push({ id: idOf(w, task.seq), seq: task.seq, attempt: running.attempt });
+    outcome.cancelling.push({ id: storedId(w, task.seq), seq: task.seq, attempt: running.attempt });
     return;
   }
-  const where = { ...facts, dueAt: task.dueAt };
-  const counts = countsOf(w, task.seq, where);
-  const placement = leaveQueue(w, task.seq, where);
-  end(w, t, task.seq, facts, placement, counts, outcome);
+  outcome.cancelled.push(endCurrent(w, task, facts, endOf(t)));
   Object.assign(outcome, advanceTask(w, facts.groupId, facts.taskId, t.partition, t.at));
 }
 
-function end(w: WriterState, t: Cancel, seq: number, facts: Facts, placement: 'ready' | 'waiting' | 'blocked', counts: Counts, outcome: CancelOutcome): void {
-  const { attempts, retryTimes, lostTimes } = counts;
-  const owed = facts.clientId === 0 ? null : w.lastOwed + 1;
-  const message = attempts === 0 ? 'cancelled before it ran' : 'cancelled before its retry';
-  w.sql.endWaiting.run(seq, stateCodes.CANCELLED, t.at, attempts, retryTimes, lostTimes, message, owed);
-  const owedTo = oweResult(w, seq, facts, owed);
-  outcome.cancelled.push({ id: idOf(w, seq), seq, placement, ...(owedTo === undefined ? {} : { owedTo }) });
-  w.facts.delete(seq);
-}
-
-function idOf(w: WriterState, seq: number): string {
-  const id = w.sql.idOf.get(seq);
-  if (id === undefined) throw new Error(`instance ${seq} is queued but not stored`);
-  return idFromBytes(id);
+function endOf({ as, at }: Cancel): QueuedEnd {
+  return { state: as?.state ?? 'CANCELLED', message: as?.message, at };
 }

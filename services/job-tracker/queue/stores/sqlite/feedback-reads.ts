@@ -1,6 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { idFromBytes } from '../../../../../shared/ids.js';
 import type { FeedbackRow } from '../../queue-store.js';
+import { taskIdOf } from '../../task-key.js';
 import { finalStateOf, outcomeOf } from '../codes.js';
 
 interface FeedbackData extends Omit<FeedbackRow, 'id' | 'state' | 'outcome' | 'dead'> {
@@ -54,5 +55,5 @@ export class FeedbackReads {
 }
 
 function feedbackRow(row: FeedbackData): FeedbackRow {
-  return { ...row, id: idFromBytes(row.id), state: finalStateOf(row.state), outcome: outcomeOf(row.outcome), dead: row.dead === 1 };
+  return { ...row, id: idFromBytes(row.id), taskId: taskIdOf(row.taskId), state: finalStateOf(row.state), outcome: outcomeOf(row.outcome), dead: row.dead === 1 };
 }

@@ -3,6 +3,8 @@ import { idFromBytes } from '../../../../../shared/ids.js';
 import type { AttemptRow, InstanceFilter, InstanceRow } from '../../status-queries.js';
 import { outcomeOf, stateCodes, stateOf } from '../codes.js';
 import { page } from '../page.js';
+import { isRunKey, taskIdOf } from '../../task-key.js';
+import { answers } from './known-ids.js';
 
 /** Instances that one page of a list looks at. */
 const scanRows = 5_000;
@@ -25,11 +27,11 @@ interface AttemptData extends Omit<AttemptRow, 'outcome' | 'truncated' | 'lateOu
 }
 
 /** Where an instance stands follows from the table that names it: see the first migration. */
-const stateColumn = `CASE WHEN e.seq IS NOT NULL THEN e.state WHEN x.seq IS NOT NULL THEN ${stateCodes.EXECUTING} + x.cancelling
+const stateColumn = `CASE WHEN e.seq IS NOT NULL THEN e.state WHEN x.seq IS NOT NULL THEN ${stateCodes.EXECUTING} + (x.cancelling = 1)
   WHEN r.seq IS NOT NULL THEN ${stateCodes.READY} ELSE ${stateCodes.WAITING} END`;
 
 const columns = `i.seq, i.id, g.name AS nodeGroup, i.task_id AS taskId, i.type, i.priority, i.created_at AS createdAt,
-  coalesce(t.due_at, i.due_at) AS dueAt, coalesce(e.ended_at, 0) AS endedAt, ${stateColumn} AS state,
+  coalesce(t.due_at, i.due_at) AS dueAt, i.due_at AS scheduledAt, coalesce(e.ended_at, 0) AS endedAt, ${stateColumn} AS state,
   e.seq IS NULL AND t.seq IS NULL AS blocked,
   coalesce(e.attempts, x.attempt, r.attempts, w.attempts, 0) AS attempts,
   coalesce(e.retry_times, x.retry_times, r.retry_times, w.retry_times, 0) AS retryTimes,
@@ -45,11 +47,15 @@ const joins = `JOIN node_group g ON g.group_id = i.group_id
   LEFT JOIN waiting w ON w.part = g.part AND w.due_at = t.due_at AND w.seq = i.seq
   LEFT JOIN worker k ON k.worker_id = x.worker_id`;
 
-/** Rows with answer 2 are ids of ignored duplicates: no instances. */
-const isInstance = 'i.answer <> 2';
+/** Rows with a higher answer are ignored duplicates and schedules: no instances. */
+const isInstance = `i.answer < ${answers.duplicate}`;
+
+/** Of the task itself, or a run of its schedule: see task-key.ts. */
+const isOfTask = `(i.task_id = @taskId OR (i.task_id >= '#' || @taskId || '#' AND i.task_id < '#' || @taskId || '$')
+  OR (i.task_id >= '$' || @taskId || '#' AND i.task_id < '$' || @taskId || '$'))`;
 
 const pageSelect = `SELECT ${columns}, NULL AS job FROM instance i ${joins}
-  WHERE i.seq >= @from AND i.seq < @before AND ${isInstance} AND (@nodeGroup = '' OR g.name = @nodeGroup) AND (@taskId = '' OR i.task_id = @taskId)
+  WHERE i.seq >= @from AND i.seq < @before AND ${isInstance} AND (@nodeGroup = '' OR g.name = @nodeGroup) AND (@taskId = '' OR ${isOfTask})
     AND (@states = '[]' OR ${stateColumn} IN (SELECT value FROM json_each(@states)))
   ORDER BY i.seq DESC LIMIT @limit`;
 
@@ -77,7 +83,7 @@ interface PageValues {
 export class InstanceReads {
   readonly #byId: Statement<[string], InstanceData>;
   readonly #bySeq: Statement<[number], InstanceData>;
-  readonly #liveTask: Statement<[string, string], number>;
+  readonly #liveTask: Statement<[{ nodeGroup: string; taskId: string }], number | null>;
   readonly #page: Statement<[PageValues], InstanceData>;
   readonly #scanEnd: Statement<[number, number], number>;
   readonly #search: Statement<[{ from: number; before: number; nodeGroup: string; taskId: string }], number>;
@@ -87,14 +93,18 @@ export class InstanceReads {
   constructor(db: Database) {
     this.#byId = db.prepare(`SELECT ${columns}, i.job FROM instance i ${joins} WHERE i.id = unhex(?, '-') AND ${isInstance}`);
     this.#bySeq = db.prepare(`SELECT ${columns}, i.job FROM instance i ${joins} WHERE i.seq = ?`);
+    const live = (where: string) => `SELECT coalesce(next_seq, seq) AS live FROM node_group JOIN task USING (group_id) WHERE name = @nodeGroup AND ${where}`;
+    const runs = (mark: string) => live(`task_id >= '${mark}' || @taskId || '#' AND task_id < '${mark}' || @taskId || '$'`);
     this.#liveTask = db
-      .prepare<[string, string], number>('SELECT coalesce(next_seq, seq) FROM node_group JOIN task USING (group_id) WHERE name = ? AND task_id = ?')
+      .prepare<[{ nodeGroup: string; taskId: string }], number | null>(
+        `SELECT max(live) FROM (${live('task_id = @taskId')} UNION ALL ${runs('#')} UNION ALL ${runs('$')})`,
+      )
       .pluck();
     this.#page = db.prepare(pageSelect);
     this.#scanEnd = db.prepare<[number, number], number>('SELECT seq FROM instance WHERE seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ?').pluck();
     this.#search = db
       .prepare<[{ from: number; before: number; nodeGroup: string; taskId: string }], number>(
-        `SELECT i.seq FROM instance i WHERE i.seq >= @from AND i.seq < @before AND i.task_id = @taskId AND ${isInstance}
+        `SELECT i.seq FROM instance i WHERE i.seq >= @from AND i.seq < @before AND ${isOfTask} AND ${isInstance}
            AND i.group_id = (SELECT group_id FROM node_group WHERE name = @nodeGroup) ORDER BY i.seq DESC LIMIT 1`,
       )
       .pluck();
@@ -108,8 +118,8 @@ export class InstanceReads {
 
   /** The newest one that lives. */
   liveOfTask(nodeGroup: string, taskId: string): InstanceRow | undefined {
-    const seq = this.#liveTask.get(nodeGroup, taskId);
-    return seq === undefined ? undefined : instanceRow(this.#bySeq.get(seq));
+    const seq = this.#liveTask.get({ nodeGroup, taskId });
+    return seq === undefined || seq === null ? undefined : instanceRow(this.#bySeq.get(seq));
   }
 
   /** One step of the search for the newest one of a task, from the newest instance down; `nextBefore`: where the next step goes on. */
@@ -147,6 +157,8 @@ function instanceRow(row: InstanceData | undefined): InstanceRow | undefined {
   return {
     ...row,
     id: idFromBytes(row.id),
+    taskId: taskIdOf(row.taskId),
+    scheduledAt: isRunKey(row.taskId) ? row.scheduledAt : 0,
     state: stateOf(row.state),
     blocked: row.blocked === 1,
     worker: row.worker ?? '',

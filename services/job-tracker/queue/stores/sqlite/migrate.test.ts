@@ -10,6 +10,7 @@ const folder = join(packageRoot, 'services/job-tracker/queue/stores/sqlite/migra
 const frozen: Record<string, string> = {
   '0001_initial.sql': 'ca823836905322a3b1db404aa8224fd2b38581baa2c5d2bf3c8b891b8f673d93',
   '0002_group_limits.sql': '41c807dd4ec1afa9eba29cdbb3e9a1a9175cbf1cb664bea821b4936fd5bd223b',
+  '0003_schedules.sql': 'df073944f4994a28fafd22ea2c755441710d67627c37d85b27e1cb3c79ac7bb5',
 };
 
 describe('the migrations', () => {

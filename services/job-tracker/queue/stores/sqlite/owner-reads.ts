@@ -1,8 +1,10 @@
 import type { Statement } from 'better-sqlite3';
 import { idFromBytes } from '../../../../../shared/ids.js';
 import type { ExecutingRow, GroupCounts, GroupLimits, LoadedPartition, ReadyKey, ReadyRow } from '../../queue-store.js';
+import { taskIdOf } from '../../task-key.js';
 import { policyOf } from '../policy-text.js';
 import { smallJobBytes } from '../small-jobs.js';
+import { OwnerScheduleReads } from './owner-schedule-reads.js';
 import type { WriterState } from './writer-state.js';
 
 interface ReadyData {
@@ -11,6 +13,7 @@ interface ReadyData {
   type: string;
   priority: number;
   dueAt: number;
+  scheduledAt: number;
   attempts: number;
   retryTimes: number;
   lostTimes: number;
@@ -35,13 +38,14 @@ interface GroupData extends LimitColumns {
 
 type LimitColumns = { [name in keyof Required<GroupLimits>]: number | null };
 
-const readySelect = `SELECT r.seq, i.id, i.type, r.priority, r.due_at AS dueAt, r.attempts, r.retry_times AS retryTimes, r.lost_times AS lostTimes,
+const readySelect = `SELECT r.seq, i.id, i.type, r.priority, r.due_at AS dueAt, i.due_at AS scheduledAt, r.attempts, r.retry_times AS retryTimes, r.lost_times AS lostTimes,
     i.policy, i.task_id AS taskId, coalesce(i.client_id, 0) AS clientId,
     CASE WHEN length(i.job) <= ${smallJobBytes} THEN i.job END AS job
   FROM ready r CROSS JOIN instance i ON i.seq = r.seq WHERE r.group_id = ?`;
 
 /** What an owner reads in the order of its commits. */
 export class OwnerReads {
+  readonly schedules: OwnerScheduleReads;
   readonly #w: WriterState;
   readonly #first: Statement<[number, number], ReadyData>;
   readonly #after: Statement<[number, number, number, number, number], ReadyData>;
@@ -55,12 +59,13 @@ export class OwnerReads {
 
   constructor(w: WriterState) {
     this.#w = w;
+    this.schedules = new OwnerScheduleReads(w);
     const { db } = w;
     const order = 'ORDER BY r.priority, r.due_at, r.seq LIMIT ?';
     this.#first = db.prepare(`${readySelect} ${order}`);
     this.#after = db.prepare(`${readySelect} AND (r.priority, r.due_at, r.seq) > (?, ?, ?) ${order}`);
     this.#executing = db.prepare(
-      `SELECT x.seq, i.id, g.name AS nodeGroup, i.task_id AS taskId, i.type, i.priority, coalesce(t.due_at, i.due_at) AS dueAt, x.attempt, x.fence,
+      `SELECT x.seq, i.id, g.name AS nodeGroup, i.task_id AS taskId, i.type, i.priority, coalesce(t.due_at, i.due_at) AS dueAt, i.due_at AS scheduledAt, x.attempt, x.fence,
          k.node_id AS nodeId, k.incarnation, x.assigned_at AS assignedAt, x.cancelling, x.retry_times AS retryTimes, x.lost_times AS lostTimes, i.policy
        FROM executing x CROSS JOIN instance i ON i.seq = x.seq JOIN node_group g ON g.group_id = i.group_id
        LEFT JOIN task t ON t.group_id = i.group_id AND t.task_id = i.task_id LEFT JOIN worker k ON k.worker_id = x.worker_id
@@ -94,7 +99,7 @@ export class OwnerReads {
       type: row.type,
       priority: row.priority,
       dueAt: row.dueAt,
-      scheduledAt: row.dueAt,
+      scheduledAt: row.scheduledAt,
       attempts: row.attempts,
       retryTimes: row.retryTimes,
       lostTimes: row.lostTimes,
@@ -129,7 +134,7 @@ export class OwnerReads {
       ready: ready.get(groupId) ?? 0,
       limits: limitsOf(limits),
     }));
-    return { groups, executing: this.#executing.all(-1, partition, -1).map(executingRow), nextDueAt: this.nextDue(partition), schedules: { guarded: [], resting: [] } };
+    return { groups, executing: this.#executing.all(-1, partition, -1).map(executingRow), nextDueAt: this.nextDue(partition), schedules: this.schedules.load(partition) };
   }
 }
 
@@ -143,6 +148,7 @@ function executingRow(row: ExecutingData): ExecutingRow {
   return {
     ...rest,
     id: idFromBytes(id),
+    taskId: taskIdOf(row.taskId),
     worker: { nodeId: nodeId ?? '', incarnation: incarnation ?? '' },
     cancelling: cancelling === 1,
     policy: policyOf(policy),

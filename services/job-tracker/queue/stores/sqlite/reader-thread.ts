@@ -4,6 +4,7 @@ import type { InstanceFilter } from '../../status-queries.js';
 import { openForReading } from './database.js';
 import { FeedbackReads } from './feedback-reads.js';
 import { InstanceReads } from './instance-reads.js';
+import { ScheduleReads, type ScheduleFilter } from './schedule-reads.js';
 import { QueueReads } from './queue-reads.js';
 import { answer, servedBy } from './serve-calls.js';
 import type { CallMessage } from './store-thread.js';
@@ -13,6 +14,7 @@ const db = openForReading((workerData as { file: string }).file);
 const instances = new InstanceReads(db);
 const feedback = new FeedbackReads(db);
 const queues = new QueueReads(db);
+const schedules = new ScheduleReads(db);
 
 const served = {
   findById: (id: string) => instances.byId(id),
@@ -28,6 +30,8 @@ const served = {
     feedback.due(group, partitions, afterSeq, now, limit),
   listFeedback: (group: string, deadOnly: boolean, limit: number) => feedback.list(group, deadOnly, limit),
   countFeedback: () => feedback.counts(),
+  listSchedules: (filter: ScheduleFilter) => schedules.list(filter),
+  findSchedule: (nodeGroup: string, taskId: string) => schedules.find(nodeGroup, taskId),
   close: () => void db.close(),
 };
 

@@ -1,4 +1,4 @@
-import type { Finish, FinishOutcome, Late, LateOutcome, Promote, PromoteOutcome, Reassign, ReassignOutcome, Start, StartOutcome } from '../../queue-store.js';
+import { type Finish, type FinishOutcome, heldUntil, type Late, type LateOutcome, type Promote, type PromoteOutcome, type Reassign, type ReassignOutcome, type Start, type StartOutcome } from '../../queue-store.js';
 import { outcomeCodes, stateCodes } from '../codes.js';
 import type { Facts } from './facts-cache.js';
 import { advanceTask, enqueue, type Freed, factsOf, freshFactsOf, newlyReady, type WriterState } from './writer-state.js';
@@ -65,7 +65,7 @@ export function oweResult(w: WriterState, seq: number, facts: Facts, owed: numbe
 function goOn(w: WriterState, t: Finish, facts: Facts, next: { dueAt: number; retryTimes: number; lostTimes: number }): FinishOutcome {
   const { outcome, message, startedAt, truncated } = t.end;
   const ended = w.sql.endAttempt.run(startedAt, t.at, outcomeCodes[outcome], message, truncated ? 1 : 0, t.seq, t.attempt);
-  if (ended.changes === 0) return { kind: 'finish', applied: false };
+  if (ended.changes === 0) return { kind: 'finish', applied: false, ...(w.schedules.isLastAttempt.get(t.seq, t.attempt) === 1 ? { over: true } : {}) };
   w.sql.removeExecuting.run(t.seq);
   const task = w.sql.task.get(facts.groupId, facts.taskId);
   if (task?.seq !== t.seq) throw new Error(`instance ${t.seq} executes but is not current of its task`);
@@ -80,7 +80,7 @@ function goOn(w: WriterState, t: Finish, facts: Facts, next: { dueAt: number; re
 /** Step 2: waiting rows whose time has come become ready. */
 export function promote(w: WriterState, t: Promote): PromoteOutcome {
   const ready: PromoteOutcome['ready'] = [];
-  for (const row of w.sql.dueRows.all(t.partition, t.now, t.limit)) {
+  for (const row of w.sql.dueRows.all(t.partition, Math.min(t.now, heldUntil - 1), t.limit)) {
     const known = factsOf(w, row.seq, t.partition);
     if (known === undefined) throw new Error(`instance ${row.seq} waits but is not stored`);
     const facts: Facts = known.dueAt === row.dueAt ? known : { ...known, dueAt: row.dueAt };

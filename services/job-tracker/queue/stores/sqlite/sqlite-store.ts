@@ -33,17 +33,21 @@ import {
   type QueueStore,
   type ReadyKey,
   type ReadyRow,
+  type ScheduleKey,
+  type ScheduleRow,
   type StoreHealth,
   type StoredOwner,
   type StoreIdentity,
 } from '../../queue-store.js';
 import type { AttemptRow, InstanceFilter, InstanceRow, InstanceTarget } from '../../status-queries.js';
-import { packBatch, unpackOutcomes } from './batch-codec.js';
+import { packBatch } from './batch-codec.js';
+import { unpackOutcomes } from './outcome-codec.js';
 import type { StoreFault } from './faults.js';
 import { jobsOf } from './packed-jobs.js';
 import type { ReaderCalls } from './reader-thread.js';
+import type { ScheduleFilter } from './schedule-reads.js';
 import { StoreThread, ThreadFailure } from './store-thread.js';
-import type { WriterCalls } from './writer-thread.js';
+import type { PackedRows, WriterCalls } from './writer-thread.js';
 import type { WriterNotice, WriterOptions } from './writer.js';
 
 /** How the store is opened. */
@@ -111,8 +115,10 @@ class SqliteStore implements QueueStore {
     return this.#read('fenced', [held]);
   }
 
-  load(partition: number): Promise<LoadedPartition> {
-    return this.#writer.call('load', [partition]);
+  async load(partition: number): Promise<LoadedPartition> {
+    const loaded = await this.#writer.call('load', [partition]);
+    loaded.schedules.resting.forEach(withBuffer);
+    return loaded;
   }
 
   readExecuting(partition: number, afterSeq: number, limit: number): Promise<ExecutingRow[]> {
@@ -128,10 +134,7 @@ class SqliteStore implements QueueStore {
   }
 
   async readReady(nodeGroup: string, after: ReadyKey | undefined, limit: number): Promise<ReadyRow[]> {
-    const { rows, jobLengths, jobs } = await this.#writer.call('readReady', [nodeGroup, after, limit]);
-    const nextJob = jobsOf(jobLengths, jobs);
-    for (const row of rows) row.job = nextJob();
-    return rows;
+    return withJobs(await this.#writer.call('readReady', [nodeGroup, after, limit]));
   }
 
   async commit(batch: CommitBatch): Promise<Outcome[]> {
@@ -201,20 +204,20 @@ class SqliteStore implements QueueStore {
     return this.#read('countBefore', [nodeGroup, key, most]);
   }
 
-  readSchedules(): Promise<never[]> {
-    return Promise.resolve([]);
+  async readSchedules(partition: number, after: ScheduleKey | undefined, until: number, limit: number): Promise<ScheduleRow[]> {
+    return withJobs(await this.#writer.call('readSchedules', [partition, after, until, limit]));
   }
 
-  readSchedule(): Promise<undefined> {
-    return Promise.resolve(undefined);
+  async readSchedule(nodeGroup: string, taskId: string): Promise<ScheduleRow | undefined> {
+    return withBuffer(await this.#writer.call('readSchedule', [nodeGroup, taskId]));
   }
 
-  listSchedules(): Promise<never[]> {
-    return Promise.resolve([]);
+  listSchedules(filter: ScheduleFilter): Promise<ScheduleRow[]> {
+    return this.#read('listSchedules', [filter]);
   }
 
-  findSchedule(): Promise<undefined> {
-    return Promise.resolve(undefined);
+  async findSchedule(nodeGroup: string, taskId: string): Promise<ScheduleRow | undefined> {
+    return withBuffer(await this.#read('findSchedule', [nodeGroup, taskId]));
   }
 
   async health(): Promise<StoreHealth> {
@@ -261,8 +264,15 @@ class SqliteStore implements QueueStore {
   }
 }
 
+/** Packed rows with their jobs. */
+function withJobs<T extends { job?: Buffer | undefined }>({ rows, jobLengths, jobs }: PackedRows<T>): T[] {
+  const nextJob = jobsOf(jobLengths, jobs);
+  for (const row of rows) row.job = nextJob();
+  return rows;
+}
+
 /** Buffers arrive from another thread as plain bytes. */
-function withBuffer(row: InstanceRow | undefined): InstanceRow | undefined {
+function withBuffer<T extends { job: Buffer | undefined } | undefined>(row: T): T {
   if (row?.job !== undefined) row.job = Buffer.from(row.job.buffer, row.job.byteOffset, row.job.length);
   return row;
 }

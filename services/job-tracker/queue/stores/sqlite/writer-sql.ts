@@ -1,4 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3';
+import { heldUntil } from '../../queue-store.js';
 import { smallJobBytes } from '../small-jobs.js';
 
 /** The ready row of an instance by its key: group, priority, due time, seq. */
@@ -25,6 +26,7 @@ export function prepareWriterSql(db: Database): WriterSql {
     answered: run('UPDATE instance SET answer = ?, related_id = ? WHERE seq = ?'),
     removeInstance: run('DELETE FROM instance WHERE seq = ?'),
     idOf: db.prepare<[number], Buffer>('SELECT id FROM instance WHERE seq = ?').pluck(),
+    scheduledAt: db.prepare<[number], number>('SELECT due_at FROM instance WHERE seq = ?').pluck(),
     job: db.prepare<[number], Buffer>('SELECT job FROM instance WHERE seq = ?').pluck(),
     facts: db.prepare<[number], FactsRow>(
       `SELECT g.part AS partition, i.group_id AS groupId, i.task_id AS taskId, i.priority, coalesce(i.client_id, 0) AS clientId,
@@ -34,7 +36,7 @@ export function prepareWriterSql(db: Database): WriterSql {
        WHERE i.seq = ?`,
     ),
     runData: db.prepare<[number], RunData>(
-      `SELECT id, type, policy, CASE WHEN length(job) <= ${smallJobBytes} THEN job END AS job FROM instance WHERE seq = ?`,
+      `SELECT id, type, policy, due_at AS scheduledAt, CASE WHEN length(job) <= ${smallJobBytes} THEN job END AS job FROM instance WHERE seq = ?`,
     ),
 
     addTask: run('INSERT INTO task (group_id, task_id, seq, due_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING'),
@@ -59,7 +61,7 @@ export function prepareWriterSql(db: Database): WriterSql {
       `SELECT due_at AS dueAt, seq, group_id AS groupId, attempts, retry_times AS retryTimes, lost_times AS lostTimes
        FROM waiting WHERE part = ? AND due_at <= ? ORDER BY due_at, seq LIMIT ?`,
     ),
-    nextDue: db.prepare<[number], number>('SELECT due_at FROM waiting WHERE part = ? ORDER BY due_at LIMIT 1').pluck(),
+    nextDue: db.prepare<[number], number>(`SELECT due_at FROM waiting WHERE part = ? AND due_at < ${heldUntil} ORDER BY due_at LIMIT 1`).pluck(),
 
     addExecuting: run(
       `INSERT INTO executing (seq, attempt, fence, worker_id, assigned_at, cancelling, retry_times, lost_times)
@@ -112,6 +114,7 @@ export interface WriterSql extends Record<RunName, Statement<unknown[]>> {
   instanceById: Statement<[string], InstanceById>;
   seqById: Statement<[string], { seq: number; groupId: number; clientId: number | null }>;
   idOf: Statement<[number], Buffer>;
+  scheduledAt: Statement<[number], number>;
   job: Statement<[number], Buffer>;
   facts: Statement<[number], FactsRow>;
   runData: Statement<[number], RunData>;
@@ -172,6 +175,7 @@ interface RunData {
   id: Buffer;
   type: string;
   policy: string | null;
+  scheduledAt: number;
   job: Buffer | null;
 }
 

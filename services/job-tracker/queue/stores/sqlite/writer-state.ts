@@ -4,6 +4,7 @@ import { idFromBytes } from '../../../../../shared/ids.js';
 import type { Facts, FactsCache } from './facts-cache.js';
 import type { Names } from './names.js';
 import { policyOf } from '../policy-text.js';
+import type { ScheduleSql } from './schedule-sql.js';
 import type { Counts, WriterSql } from './writer-sql.js';
 
 /** What transitions work on: one connection with its statements and what is kept in memory beside it. */
@@ -12,6 +13,9 @@ export interface WriterState {
   sql: WriterSql;
   names: Names;
   facts: FactsCache;
+  schedules: ScheduleSql;
+  /** Groups that may have live schedules; others have none. */
+  scheduled: Set<number>;
   /** The last arrival number that was given; read anew in every transaction, as lastOwed. */
   lastSeq: number;
   /** The last number of an owed result. */
@@ -61,7 +65,7 @@ export function newlyReady(w: WriterState, seq: number, facts: Facts, counts: Co
     type: data.type,
     priority: facts.priority,
     dueAt: facts.dueAt,
-    scheduledAt: facts.dueAt,
+    scheduledAt: data.scheduledAt,
     attempts: counts.attempts,
     retryTimes: counts.retryTimes,
     lostTimes: counts.lostTimes,

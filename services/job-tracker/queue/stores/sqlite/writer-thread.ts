@@ -1,7 +1,8 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../../../../shared/time/clock.js';
-import type { FeedbackSettlement, HeldEpoch, LogRow, OwnerIdentity, ReadyKey, ReadyRow } from '../../queue-store.js';
-import { packOutcomes, type PackedBatch, unpackBatch } from './batch-codec.js';
+import type { FeedbackSettlement, HeldEpoch, LogRow, OwnerIdentity, ReadyKey, ScheduleKey } from '../../queue-store.js';
+import { type PackedBatch, unpackBatch } from './batch-codec.js';
+import { packOutcomes } from './outcome-codec.js';
 import { appendLogs, type LowWork, resendFeedback, settleFeedback } from './low-lane.js';
 import { purge } from './purge.js';
 import { answer, servedBy } from './serve-calls.js';
@@ -15,14 +16,14 @@ const idleMs = 50;
 const port = parentPort as MessagePort;
 const writer = new Writer(workerData as WriterOptions, (notice) => port.postMessage({ notice }));
 
-/** Ready rows with their jobs packed. */
-export interface PackedReady {
-  rows: ReadyRow[];
+/** Rows with their jobs packed. */
+export interface PackedRows<T> {
+  rows: T[];
   jobLengths: number[];
   jobs: Uint8Array<ArrayBuffer>;
 }
 
-function packReady(rows: ReadyRow[]): PackedReady {
+function packRows<T extends { job?: Buffer | undefined }>(rows: T[]): PackedRows<T> {
   const jobs = new JobPacker();
   for (const row of rows) {
     jobs.add(row.job);
@@ -37,7 +38,10 @@ const served = {
   take: (partitions: readonly number[], owner: OwnerIdentity) => writer.take(partitions, owner),
   release: (held: readonly HeldEpoch[]) => writer.release(held),
   load: (partition: number) => writer.load(partition),
-  readReady: (group: string, after: ReadyKey | undefined, limit: number) => packReady(writer.readReady(group, after, limit)),
+  readReady: (group: string, after: ReadyKey | undefined, limit: number) => packRows(writer.readReady(group, after, limit)),
+  readSchedules: (partition: number, after: ScheduleKey | undefined, until: number, limit: number) =>
+    packRows(writer.readSchedules(partition, after, until, limit)),
+  readSchedule: (group: string, taskId: string) => writer.readSchedule(group, taskId),
   readExecuting: (partition: number, afterSeq: number, limit: number) => writer.readExecuting(partition, afterSeq, limit),
   recount: (group: string, most: number) => writer.recount(group, most),
   nextDue: (partition: number) => writer.nextDue(partition),
@@ -114,7 +118,7 @@ function watchIdle(): void {
 }
 
 function transferOf(value: unknown): ArrayBuffer[] {
-  const packed = value as Partial<PackedReady> | undefined;
+  const packed = value as Partial<PackedRows<unknown>> | undefined;
   return packed?.jobs === undefined ? [] : [packed.jobs.buffer];
 }
 

@@ -1,13 +1,15 @@
-import type { CommitBatch, ExecutingRow, GroupCounts, HeldEpoch, LoadedPartition, Outcome, OwnerIdentity, ReadyKey, ReadyRow, StoreIdentity } from '../../queue-store.js';
+import type { CommitBatch, ExecutingRow, GroupCounts, HeldEpoch, LoadedPartition, Outcome, OwnerIdentity, ReadyKey, ReadyRow, ScheduleKey, ScheduleRow, StoreIdentity } from '../../queue-store.js';
 import { systemClock } from '../../../../../shared/time/clock.js';
 import { applyBatch, applyOneByOne } from './apply-batch.js';
 import { Checkpoints } from './checkpoints.js';
 import { openForWriting, type Wanted } from './database.js';
 import { FactsCache } from './facts-cache.js';
 import { FaultPlan, type StoreFault } from './faults.js';
+import { lookForSchedules } from './live-schedules.js';
 import { LockWait } from './lock-wait.js';
 import { Names } from './names.js';
 import { OwnerReads } from './owner-reads.js';
+import { prepareScheduleSql } from './schedule-sql.js';
 import { describeFailure, kindOf, reasonOfDriver } from './sqlite-errors.js';
 import { StoreFailure } from './store-failure.js';
 import { prepareWriterSql } from './writer-sql.js';
@@ -66,10 +68,12 @@ export class Writer {
   }
 
   take(partitions: readonly number[], owner: OwnerIdentity): HeldEpoch[] {
-    return this.transact(({ db, facts, names }) => {
+    return this.transact((w) => {
+      const { db, facts, names } = w;
       // Another process may have written since these were read.
       facts.clear();
       names.clear();
+      lookForSchedules(w);
       const raise = db.prepare<[string, string, number, number, number], number>(
         'UPDATE ownership SET epoch = epoch + 1, node_id = ?, incarnation = ?, pid = ?, taken_at = ? WHERE part = ? RETURNING epoch',
       );
@@ -109,6 +113,14 @@ export class Writer {
 
   nextDue(partition: number): number | undefined {
     return this.read((_state, reads) => reads.nextDue(partition));
+  }
+
+  readSchedules(partition: number, after: ScheduleKey | undefined, until: number, limit: number): ScheduleRow[] {
+    return this.read((_state, { schedules }) => schedules.readSchedules(partition, after, until, limit));
+  }
+
+  readSchedule(nodeGroup: string, taskId: string): ScheduleRow | undefined {
+    return this.read((_state, { schedules }) => schedules.readSchedule(nodeGroup, taskId));
   }
 
   /** Runs work in one transaction; throws StoreFailure. */
@@ -158,7 +170,10 @@ export class Writer {
 
   #connect(): Opened {
     const { db, identity } = openForWriting(this.#options, this.#locks);
-    const state: WriterState = { db, sql: prepareWriterSql(db), names: new Names(db), facts: new FactsCache(), lastSeq: 0, lastOwed: 0 };
+    const state: WriterState = {
+      db, sql: prepareWriterSql(db), names: new Names(db), facts: new FactsCache(), schedules: prepareScheduleSql(db), scheduled: new Set(), lastSeq: 0, lastOwed: 0,
+    };
+    lookForSchedules(state);
     const checkpoints = new Checkpoints(db);
     // What an earlier process, or a failed sync, left in the log may be in memory only: new commits must not stand on it.
     checkpoints.finish();
