@@ -1,5 +1,5 @@
 import { type ArgumentSpec, type ClientCommand, command } from './command.js';
-import { checkOptions, failStoreListOptions, feedbackListOptions, feedbackResendOptions, listJobsOptions, logsOptions, queueLimitOptions, queueOptions, submitOptions, whichOptions } from './command-options.js';
+import { checkOptions, failStoreListOptions, feedbackListOptions, feedbackResendOptions, listJobsOptions, listSchedulesOptions, logsOptions, previewOptions, queueLimitOptions, queueOptions, submitOptions, triggerOptions, whichOptions } from './command-options.js';
 
 const instanceId: ArgumentSpec = { name: 'instance-id', required: false, description: 'The id that submit printed; or --task-id and --group for the newest one.' };
 
@@ -7,12 +7,13 @@ const instanceId: ArgumentSpec = { name: 'instance-id', required: false, descrip
 export const clientCommands: readonly ClientCommand[] = [
   command({
     path: ['job', 'submit'],
-    description: 'Submits a job, or a batch from a file.',
+    description: 'Submits a job or a schedule, or a batch from a file.',
     arguments: [],
     options: submitOptions,
     examples: [
       'lts job submit --task-id hello --group demo --type echo --payload world --wait',
       'lts job submit --task-id report --group demo --json \'{"day":"monday"}\' --trigger-time +5s --max-retry-times 3 --retry-delay 1s,10s,1m',
+      'lts job submit --task-id report --group demo --cron "0 3 * * *" --zone Europe/Berlin',
       'lts job submit --file jobs.jsonl -o json',
     ],
     exits: ['interrupted'],
@@ -62,6 +63,73 @@ export const clientCommands: readonly ClientCommand[] = [
     examples: ['lts job explain --task-id hello --group demo'],
     exits: ['notFound'],
     handler: async () => (await import('./handlers/explain-job.js')).explainJob,
+  }),
+  command({
+    path: ['schedule', 'list'],
+    description: 'Lists schedules with their next fire.',
+    arguments: [],
+    options: listSchedulesOptions,
+    examples: ['lts schedule list --group demo --state SUSPENDED'],
+    exits: [],
+    handler: async () => (await import('./handlers/list-schedules.js')).listSchedules,
+  }),
+  command({
+    path: ['schedule', 'get'],
+    description: 'Shows one schedule with the times to come.',
+    arguments: [],
+    options: whichOptions,
+    examples: ['lts schedule get --task-id report --group demo'],
+    exits: ['notFound'],
+    handler: async () => (await import('./handlers/get-schedule.js')).getSchedule,
+  }),
+  command({
+    path: ['schedule', 'suspend'],
+    description: 'Stops a schedule until it is resumed: what waits of it is cancelled, what runs goes on and is not retried.',
+    arguments: [],
+    options: whichOptions,
+    examples: ['lts schedule suspend --task-id report --group demo'],
+    exits: ['notFound'],
+    handler: async () => (await import('./handlers/get-schedule.js')).suspendSchedule,
+  }),
+  command({
+    path: ['schedule', 'resume'],
+    description: 'Lets a suspended schedule fire again, from now on.',
+    arguments: [],
+    options: whichOptions,
+    examples: ['lts schedule resume --task-id report --group demo'],
+    exits: ['notFound'],
+    handler: async () => (await import('./handlers/get-schedule.js')).resumeSchedule,
+  }),
+  command({
+    path: ['schedule', 'delete'],
+    description: 'Ends a schedule: what waits of it is cancelled, what runs goes on and is not retried.',
+    arguments: [],
+    options: whichOptions,
+    examples: ['lts schedule delete --task-id report --group demo'],
+    exits: ['notFound'],
+    handler: async () => (await import('./handlers/delete-schedule.js')).deleteSchedule,
+  }),
+  command({
+    path: ['schedule', 'trigger'],
+    description: 'Runs a schedule once, now, also while it is suspended.',
+    arguments: [],
+    options: triggerOptions,
+    examples: ['lts schedule trigger --task-id report --group demo', 'lts schedule trigger --task-id report --group demo --param day=monday --at 2026-06-01T03:00:00Z'],
+    exits: ['notFound'],
+    handler: async () => (await import('./handlers/trigger-schedule.js')).triggerSchedule,
+  }),
+  command({
+    path: ['schedule', 'preview'],
+    description: 'Shows when a cron expression or a daily window fires. Computed here; no server is called.',
+    arguments: [],
+    options: previewOptions,
+    examples: [
+      'lts schedule preview --cron "0 30 2 * * ?" --zone Europe/Berlin --from 2026-03-28T00:00:00Z --count 3',
+      'lts schedule preview --window 09:00-17:00 --every 15m --weekdays MON-FRI --zone America/New_York',
+      'lts schedule preview --stdin < requests.jsonl',
+    ],
+    exits: [],
+    handler: async () => (await import('./handlers/schedule-preview.js')).previewSchedule,
   }),
   command({
     path: ['node', 'list'],
@@ -168,6 +236,7 @@ export const clientCommands: readonly ClientCommand[] = [
 /** What a group of commands is about, for help. */
 export const nouns: Readonly<Record<string, string>> = {
   job: 'Jobs: submit, get, list, cancel, logs, explain.',
+  schedule: 'Schedules: list, get, suspend, resume, delete, trigger, preview.',
   node: 'Nodes of the cluster: list, drain, undrain, check.',
   queue: 'Queues per group.',
   failstore: 'What the gateway keeps on its disk.',

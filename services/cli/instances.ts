@@ -28,7 +28,7 @@ export async function readInstance(target: Target, name: InstanceName): Promise<
   return instance;
 }
 
-const finalStates = ['INSTANCE_STATE_SUCCEEDED', 'INSTANCE_STATE_FAILED', 'INSTANCE_STATE_CANCELLED', 'INSTANCE_STATE_REPLACED', 'INSTANCE_STATE_LOST'];
+const finalStates = ['INSTANCE_STATE_SUCCEEDED', 'INSTANCE_STATE_FAILED', 'INSTANCE_STATE_CANCELLED', 'INSTANCE_STATE_REPLACED', 'INSTANCE_STATE_LOST', 'INSTANCE_STATE_MISSED', 'INSTANCE_STATE_DISCARDED'];
 
 /** Whether the instance never changes any more. */
 export function hasEnded(instance: Instance__Output): boolean {

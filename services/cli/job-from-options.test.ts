@@ -3,8 +3,9 @@ import { loadSettings } from '../../shared/config/load-settings.js';
 import { defineSettings } from '../../shared/config/settings.js';
 import { isId } from '../../shared/ids.js';
 import { submitOptions } from './command-options.js';
-import { jobFromOptions, parseTime } from './job-from-options.js';
+import { jobFromOptions } from './job-from-options.js';
 import { intoBatches, jobsFromLines } from './jobs-from-lines.js';
+import { parseTime } from './parse-time.js';
 
 const settings = defineSettings(submitOptions);
 const job = (flags: Record<string, unknown>): ReturnType<typeof jobFromOptions> =>
@@ -72,10 +73,10 @@ describe('jobFromOptions', () => {
 
 describe('parseTime', () => {
   it('takes a delay, ISO 8601 and milliseconds', () => {
-    expect(parseTime('+250ms', 1_000)).toBe(1_250);
-    expect(parseTime('2026-12-31T23:00:00Z', 0)).toBe(Date.UTC(2026, 11, 31, 23));
-    expect(parseTime('1700000000000', 0)).toBe(1_700_000_000_000);
-    for (const wrong of ['tomorrow', '+5', '12:00', '']) expect(() => parseTime(wrong, 0)).toThrow('is not a time');
+    expect(parseTime('--at', '+250ms', 1_000)).toBe(1_250);
+    expect(parseTime('--at', '2026-12-31T23:00:00Z', 0)).toBe(Date.UTC(2026, 11, 31, 23));
+    expect(parseTime('--at', '1700000000000', 0)).toBe(1_700_000_000_000);
+    for (const wrong of ['tomorrow', '+5', '12:00', '']) expect(() => parseTime('--at', wrong, 0)).toThrow('is not a time');
   });
 });
 

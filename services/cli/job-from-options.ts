@@ -4,8 +4,10 @@ import { messageOf } from '../../shared/errors/lts-error.js';
 import type { Job } from '../../shared/grpc/generated/lts/v1/Job.js';
 import type { RetryPolicy } from '../../shared/grpc/generated/lts/v1/RetryPolicy.js';
 import { newId } from '../../shared/ids.js';
-import { parseDuration } from '../../shared/time/duration.js';
 import type { submitOptions } from './command-options.js';
+import { firingFromOptions } from './firing-from-options.js';
+import { given } from './given.js';
+import { parseTime } from './parse-time.js';
 import { UsageError } from './usage-error.js';
 
 /** The options of `lts job submit`. */
@@ -18,16 +20,6 @@ export function readInput(path: string): Buffer {
   } catch (error) {
     throw new UsageError(`cannot read ${path === '-' ? 'standard input' : path}: ${messageOf(error)}`);
   }
-}
-
-/** "+5s" from now, ISO 8601, or milliseconds since 1970; in milliseconds. Throws UsageError. */
-export function parseTime(value: string, nowMs: number): number {
-  const delayMs = value.startsWith('+') ? parseDuration(value.slice(1)) : undefined;
-  if (delayMs !== undefined) return nowMs + delayMs;
-  if (/^\d{1,15}$/.test(value)) return Number(value);
-  const time = /^\d{4}-\d\d-\d\d/.test(value) ? Date.parse(value) : Number.NaN;
-  if (Number.isNaN(time)) throw new UsageError(`--trigger-time ${value} is not a time such as 2026-12-31T23:00:00Z, +5s, or milliseconds since 1970`);
-  return time;
 }
 
 function payloadOf(options: SubmitOptions): Pick<Job, 'payload' | 'content_type'> {
@@ -59,11 +51,6 @@ function retryPolicyOf({ retryDelay = [], retryMaxDelay }: SubmitOptions): Retry
   return retryDelay.length === 1 ? { law: 'RETRY_LAW_FIXED', delay: first } : { law: 'RETRY_LAW_LIST', delays: retryDelay };
 }
 
-/** Only the fields that have a value: those left out get the server's defaults. */
-function given<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> };
-}
-
 /** The job that the options describe. Throws UsageError. */
 export function jobFromOptions(options: SubmitOptions, nowMs: number): Job {
   if (options.taskId === undefined || options.group === undefined) throw new UsageError('--task-id and --group are needed (or --file)');
@@ -76,7 +63,7 @@ export function jobFromOptions(options: SubmitOptions, nowMs: number): Job {
     ...payloadOf(options),
     ext_params: options.param === undefined ? undefined : paramsOf(options.param),
     priority: options.priority,
-    trigger_time: options.triggerTime === undefined ? undefined : parseTime(options.triggerTime, nowMs),
+    trigger_time: options.triggerTime === undefined ? undefined : parseTime('--trigger-time', options.triggerTime, nowMs),
     max_retry_times: options.maxRetryTimes,
     retry_policy: retryPolicyOf(options),
     need_feedback: options.needFeedback,
@@ -85,10 +72,12 @@ export function jobFromOptions(options: SubmitOptions, nowMs: number): Job {
     execution_timeout: options.timeoutRun,
     on_worker_loss: options.onWorkerLoss === undefined ? undefined : losses[options.onWorkerLoss],
     max_lost: options.maxLost,
+    ...firingFromOptions(options, nowMs),
     instance_id: options.instanceId ?? newId(),
   });
 }
 
-function paramsOf(params: readonly string[]): Record<string, string> {
+/** From name=value. */
+export function paramsOf(params: readonly string[]): Record<string, string> {
   return Object.fromEntries(params.map((param) => [param.slice(0, param.indexOf('=')), param.slice(param.indexOf('=') + 1)]));
 }

@@ -6,6 +6,36 @@ import { UsageError } from './usage-error.js';
 const int32 = z.int().min(-2_147_483_648).max(2_147_483_647);
 const milliseconds = z.int().min(0);
 
+/** Those that make a job a schedule. */
+const firingFields = {
+  cron_expression: z.string().optional(),
+  cron_dialect: z.enum(['CRON_DIALECT_AUTO', 'CRON_DIALECT_UNIX', 'CRON_DIALECT_QUARTZ']).optional(),
+  time_zone: z.string().optional(),
+  dst_gap: z.enum(['DST_GAP_POLICY_SKIP', 'DST_GAP_POLICY_RUN_BEFORE', 'DST_GAP_POLICY_RUN_AFTER']).optional(),
+  dst_overlap: z.enum(['DST_OVERLAP_POLICY_FIRST', 'DST_OVERLAP_POLICY_SECOND', 'DST_OVERLAP_POLICY_BOTH']).optional(),
+  repeat_interval: milliseconds.optional(),
+  repeat_count: int32.optional(),
+  repeat_mode: z.enum(['REPEAT_MODE_FIXED_RATE', 'REPEAT_MODE_FIXED_DELAY']).optional(),
+  rely_on_prev_cycle: z.boolean().optional(),
+  misfire_policy: z
+    .strictObject({
+      action: z.enum(['MISFIRE_ACTION_SKIP', 'MISFIRE_ACTION_FIRE_ONCE', 'MISFIRE_ACTION_FIRE_ALL']).optional(),
+      threshold: milliseconds.optional(),
+      newest: int32.optional(),
+      window: milliseconds.optional(),
+    })
+    .optional(),
+  blocking_policy: z
+    .strictObject({
+      strategy: z.enum(['BLOCKING_STRATEGY_SERIAL', 'BLOCKING_STRATEGY_DISCARD_LATER', 'BLOCKING_STRATEGY_COVER_EARLY', 'BLOCKING_STRATEGY_CONCURRENT']).optional(),
+      limit: int32.optional(),
+    })
+    .optional(),
+  start_time: milliseconds.optional(),
+  end_time: milliseconds.optional(),
+  daily_window: z.strictObject({ from: z.string(), to: z.string(), weekdays: z.array(z.int()).optional() }).optional(),
+};
+
 /** The fields of lts.v1.Job as JSON. Beside payload (base64) the payload may be payload_text or payload_json. */
 const jobSchema = z.strictObject({
   task_id: z.string(),
@@ -33,6 +63,7 @@ const jobSchema = z.strictObject({
   execution_timeout: milliseconds.optional(),
   on_worker_loss: z.enum(['ON_WORKER_LOSS_REQUEUE', 'ON_WORKER_LOSS_FAIL']).optional(),
   max_lost: int32.optional(),
+  ...firingFields,
   instance_id: z.string().optional(),
 });
 

@@ -81,7 +81,8 @@ export function shortName(name: string | undefined, prefix: string): string {
   return name?.startsWith(`${prefix}_`) ? name.slice(prefix.length + 1) : (name ?? '');
 }
 
-/** Milliseconds since 1970 as ISO 8601 in UTC; '' for 0. */
+/** Milliseconds since 1970 as ISO 8601 in UTC; '' for 0. What no calendar has stays a number. */
 export function formatTime(ms: number): string {
-  return ms === 0 ? '' : new Date(ms).toISOString();
+  if (ms === 0) return '';
+  return ms > 8_640_000_000_000_000 ? String(ms) : new Date(ms).toISOString();
 }

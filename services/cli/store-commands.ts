@@ -70,9 +70,9 @@ export const storeCommands: readonly StoreCommand[] = [
   }),
   storeCommand({
     name: 'adopt',
-    description: "Makes this the cluster's store in ZooKeeper, after the former one is gone for good.",
+    description: "After a restore: makes this the cluster's store in ZooKeeper, if there is one, and lets workers follow it that have seen a later state.",
     options: adoptOptions,
-    examples: ['lts store adopt --zookeeper 127.0.0.1:2181 --data-dir ./restored'],
+    examples: ['lts store adopt --zookeeper 127.0.0.1:2181 --data-dir ./restored', 'lts store adopt --data-dir ./data'],
     handler: async () => (await import('./handlers/store.js')).adoptTheStore,
   }),
 ];

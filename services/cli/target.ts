@@ -7,14 +7,16 @@ import { contract } from '../../shared/grpc/contract.js';
 import type { AdminServiceClient } from '../../shared/grpc/generated/lts/v1/AdminService.js';
 import type { FailStoreServiceClient } from '../../shared/grpc/generated/lts/v1/FailStoreService.js';
 import type { JobServiceClient } from '../../shared/grpc/generated/lts/v1/JobService.js';
+import type { ScheduleServiceClient } from '../../shared/grpc/generated/lts/v1/ScheduleService.js';
 import { clientOptions } from '../../shared/grpc/options.js';
 import { type Clock, systemClock } from '../../shared/time/clock.js';
 
-/** Clients of the three services that the command calls, all on one address. */
+/** Clients of the services that the command calls, all on one address. */
 export interface Clients {
   job: JobServiceClient;
   admin: AdminServiceClient;
   failStore: FailStoreServiceClient;
+  schedule: ScheduleServiceClient;
 }
 
 type Answer<Res> = (error: unknown, response?: Res) => void;
@@ -55,7 +57,7 @@ export class Target {
   }
 
   close(): void {
-    for (const { job, admin, failStore } of this.#open.values()) for (const client of [job, admin, failStore]) client.close();
+    for (const { job, admin, failStore, schedule } of this.#open.values()) for (const client of [job, admin, failStore, schedule]) client.close();
     this.#open.clear();
   }
 
@@ -75,6 +77,7 @@ export class Target {
       job: new contract.JobService(address, credentials.createInsecure(), clientOptions),
       admin: new contract.AdminService(address, credentials.createInsecure(), clientOptions),
       failStore: new contract.FailStoreService(address, credentials.createInsecure(), clientOptions),
+      schedule: new contract.ScheduleService(address, credentials.createInsecure(), clientOptions),
     };
     this.#open.set(address, clients);
     return clients;

@@ -17,7 +17,7 @@ import { openSelfSocket } from '../../shared/self/self-socket.js';
 import { type Clock, systemClock } from '../../shared/time/clock.js';
 import { withDeadline } from '../../shared/time/deadline.js';
 import type { JobTrackerConfig } from './config.js';
-import { adoptStore, refuseOlderTrackers } from './lead/adopt-store.js';
+import { adoptStore, refuseOlderTrackers, refuseTrackers } from './lead/adopt-store.js';
 import type { QueueStore } from './queue/queue-store.js';
 import { createPostgresStore } from './queue/stores/postgres/postgres-store.js';
 import { PostgresTools } from './queue/stores/postgres/postgres-tools.js';
@@ -145,11 +145,25 @@ export async function migrateStore(config: JobTrackerConfig, log: Logger): Promi
   return openStoreTools(config).migrate();
 }
 
-/** Makes the store of the settings the cluster's. Tells both ids; CONFIG_INVALID without a ZooKeeper, TRACKERS_RUNNING. */
-export async function adoptStoreOf(config: JobTrackerConfig, force: boolean, log: Logger): Promise<{ storeId: string; before: string | undefined }> {
-  if (config.zookeeper === undefined) throw new LtsError('CONFIG_INVALID', 'zookeeper: is missing; a cluster without ZooKeeper names no store');
-  const { storeId } = (await openStoreTools(config).check()).identity;
-  return { storeId, before: await withRegistry(config, log, (registry) => adoptStore(registry, storeId, force, systemClock)) };
+/** What an adoption did. */
+export interface Adopted {
+  storeId: string;
+  /** The cluster's store until then; undefined for none, or without a ZooKeeper, where nothing names it. */
+  before: string | undefined;
+}
+
+/** Makes the store of the settings the cluster's, and lets workers follow it that remember a later state of it. TRACKERS_RUNNING. */
+export async function adoptStoreOf(config: JobTrackerConfig, force: boolean, log: Logger): Promise<Adopted> {
+  const tools = openStoreTools(config);
+  const { storeId } = (await tools.check()).identity;
+  if (config.zookeeper === undefined) await tools.raiseEpochs();
+  const before = await withRegistry(config, log, async (registry) => {
+    if (!force) await refuseTrackers(registry, systemClock);
+    // A tracker that stands from now on takes its partitions under the raised epochs.
+    await tools.raiseEpochs();
+    return adoptStore(registry, storeId);
+  });
+  return { storeId, before };
 }
 
 function makeFolder(dataDir: string): void {

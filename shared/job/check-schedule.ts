@@ -46,3 +46,8 @@ export const scheduleFields: Record<string, FieldCheck> = {
   end_time: time,
   daily_window: message({ from: timeOfDay, to: timeOfDay, weekdays }),
 };
+
+/** Whether the job fires again and again, of one whose fields go together. */
+export function isSchedule({ cron_expression: expression, repeat_interval: interval }: { cron_expression?: string | undefined; repeat_interval?: unknown }): boolean {
+  return (expression ?? '') !== '' || Number(interval ?? 0) > 0;
+}

@@ -1,5 +1,5 @@
 import type { LtsError } from '../errors/lts-error.js';
-import { dayMs, lastYear, monthLength, toCivilDate, toDayNumber, weekdayOf } from './calendar.js';
+import { monthLength, toDayNumber, weekdayOf } from './calendar.js';
 import type { NumberSet } from './number-set.js';
 
 /** Makes the error of an expression: which part of it, and what to write there. */
@@ -11,12 +11,20 @@ export interface CronFields {
   minutes: NumberSet;
   hours: NumberSet;
   days: DayTable;
+  /** Of Quartz, W with several times a day: then this says the days, and `days` only which ones are possible. */
+  nearest: NearestWeekday | undefined;
   /** 1 to 12. */
   months: NumberSet;
   /** undefined: every year. */
   years: ReadonlySet<number> | undefined;
   /** Whether hour or minute is `*` or has a step: it means "every so often", not "at this time of the day". */
   interval: boolean;
+}
+
+/** Of a field with W: the days without W, and those that W is applied to, before it moves them. */
+export interface NearestWeekday {
+  plain: DayTable;
+  named: DayTable;
 }
 
 /** All that the days of a month depend on. */
@@ -29,46 +37,46 @@ export interface MonthShape {
 /** For each of the 28 shapes of a month the days that match; bit 0 is the first. */
 export type DayTable = readonly number[];
 
-/** The table of a rule that says which days of a month match, in any order. Days outside of the month do not count. */
-export function dayTable(rule: (month: MonthShape) => Iterable<number>): DayTable {
+/** Where months of a shape stand in a DayTable. */
+export function tableIndex({ length, firstWeekday }: MonthShape): number {
+  return (length - 28) * 7 + firstWeekday;
+}
+
+/** The days of a month that match, as bits. */
+export function daysOfMonth(table: DayTable, year: number, month: number): number {
+  return table[tableIndex({ length: monthLength(year, month), firstWeekday: weekdayOf(toDayNumber(year, month, 1)) })] ?? 0;
+}
+
+/** The first of the days in a word, from `day` on; 0: none. */
+export function dayFrom(days: number, day: number): number {
+  const left = days & (-1 << (day - 1));
+  return left === 0 ? 0 : 32 - Math.clz32(left & -left);
+}
+
+/** The table of a rule that gives the matching days of a month as bits; bits after its end do not count. */
+export function dayTable(rule: (month: MonthShape) => number): DayTable {
   return Array.from({ length: 28 }, (_, index) => {
-    const month = { length: 28 + Math.floor(index / 7), firstWeekday: index % 7 };
-    let days = 0;
-    for (const day of rule(month)) if (day >= 1 && day <= month.length) days |= 1 << (day - 1);
-    return days;
+    const length = 28 + Math.floor(index / 7);
+    return rule({ length, firstWeekday: index % 7 }) & (2 ** length - 1);
   });
 }
 
-/** The first local time that matches, at or after `from`; undefined: there is none until the end of 2099. */
-export function nextLocal(fields: CronFields, from: number): number | undefined {
-  const dayNumber = Math.floor(from / dayMs);
-  const day = nextDay(fields, dayNumber);
-  if (day === undefined) return undefined;
-  if (day === dayNumber) {
-    const time = nextTimeOfDay(fields, Math.ceil((from - dayNumber * dayMs) / 1_000));
-    if (time !== -1) return day * dayMs + time * 1_000;
-    const later = nextDay(fields, dayNumber + 1);
-    return later === undefined ? undefined : later * dayMs + nextTimeOfDay(fields, 0) * 1_000;
-  }
-  return day * dayMs + nextTimeOfDay(fields, 0) * 1_000;
+/** These days as bits; those below 1 do not count. */
+export function daysAsBits(days: Iterable<number>): number {
+  let bits = 0;
+  for (const day of days) if (day > 0) bits |= 1 << (day - 1);
+  return bits;
 }
 
-function nextDay({ days, months, years }: CronFields, from: number): number | undefined {
-  const first = toCivilDate(from);
-  for (let { year, month, day } = first; year <= lastYear; year += 1, month = 1, day = 1) {
-    if (years !== undefined && !years.has(year)) continue;
-    for (let candidate = months.next(month); candidate !== -1; candidate = months.next(candidate + 1)) {
-      const firstDay = toDayNumber(year, candidate, 1);
-      const matching = days[(monthLength(year, candidate) - 28) * 7 + weekdayOf(firstDay)] ?? 0;
-      const left = candidate === month ? matching & (-1 << (day - 1)) : matching;
-      if (left !== 0) return firstDay + 31 - Math.clz32(left & -left);
-    }
-  }
-  return undefined;
+/** The days of a month that are one of these weekdays (0 is Sunday), as bits. */
+export function weekdaysAsBits(weekdays: Iterable<number>, { firstWeekday }: MonthShape): number {
+  let week = 0;
+  for (const weekday of weekdays) week |= 1 << ((weekday - firstWeekday + 7) % 7);
+  return week | (week << 7) | (week << 14) | (week << 21) | (week << 28);
 }
 
 /** In seconds of the day; -1: none is left on this day. */
-function nextTimeOfDay({ hours, minutes, seconds }: CronFields, from: number): number {
+export function nextTimeOfDay({ hours, minutes, seconds }: CronFields, from: number): number {
   const fromHour = Math.floor(from / 3_600);
   const fromMinute = Math.floor(from / 60) % 60;
   let hour = hours.next(fromHour);

@@ -1,5 +1,6 @@
 import { dayMs } from './calendar.js';
-import { type CronFields, nextLocal } from './cron-fields.js';
+import type { CronFields } from './cron-fields.js';
+import { nextLocal } from './next-local.js';
 import type { Timetable } from './timetable.js';
 import type { Stretch, Zone } from './zone.js';
 

@@ -18,8 +18,8 @@ export interface FieldGrammar {
   wraps: boolean;
   /** 5/15 is 5 to the end in steps of 15, and /15 the same as a star with it. */
   openSteps: boolean;
-  /** JAN-JUN/2 is read as it looks. */
-  stepsOfNames: boolean;
+  /** JAN-JUN/2 and MON-5 are read as they look. */
+  mixesNames: boolean;
 }
 
 export interface FieldValues {
@@ -70,7 +70,7 @@ function parseItem(parser: FieldParser, item: string): { values: number[]; inter
   if (last === undefined && step === undefined) return { values: [from], interval: false };
   if (last === undefined && !grammar.openSteps) throw refuse(item, `write ${first}-${spec.max}/${step ?? 1}`);
   const to = last === undefined ? spec.max : parseValue(parser, item, last);
-  if (!grammar.stepsOfNames && (isName(first) !== isName(last ?? first) || (step !== undefined && isName(first)))) throw refuse(item, `Quartz does not mix names with numbers and ignores the step of a name: write ${from}-${to}/${step ?? 1}`);
+  if (!grammar.mixesNames && (isName(first) !== isName(last ?? first) || (step !== undefined && isName(first)))) throw refuse(item, `Quartz does not mix names with numbers and ignores the step of a name: write ${from}-${to}/${step ?? 1}`);
   return { values: rangeOf(parser, item, from, to, step ?? 1), interval: step !== undefined };
 }
 
@@ -101,6 +101,8 @@ function parseSpread(parser: FieldParser, item: string, [least, most]: [string |
 
 function rangeOf({ spec, grammar, refuse }: FieldParser, item: string, from: number, to: number, step: number): number[] {
   if (from <= to) return range(from, to, step);
+  // FRI-SUN, where Sunday is 0 and 7.
+  if (to === 0 && spec.max === 7) return range(from, spec.max, step);
   if (!grammar.wraps) throw refuse(item, `a range goes from the smaller to the greater value: write ${from}-${spec.max},${spec.min}-${to}`);
   const size = spec.max - spec.min + 1;
   return range(from, to + size, step).map((value) => (value > spec.max ? value - size : value));

@@ -1,6 +1,7 @@
 import { lastYear } from './calendar.js';
-import { type CronFields, type DayTable, dayTable, type MonthShape, type Refuse } from './cron-fields.js';
+import { type CronFields, dayFrom, daysAsBits, type DayTable, dayTable, type MonthShape, type NearestWeekday, type Refuse, tableIndex, weekdaysAsBits } from './cron-fields.js';
 import { dayNames, type FieldGrammar, type FieldSpec, monthNames, parseField } from './field-parser.js';
+import { nearestWeekday } from './nearest-weekday.js';
 import { NumberSet } from './number-set.js';
 
 const specs = {
@@ -13,7 +14,7 @@ const specs = {
   year: { name: 'year', min: 1970, max: lastYear },
 } as const satisfies Record<string, FieldSpec>;
 
-const grammar: FieldGrammar = { wraps: true, openSteps: true, stepsOfNames: false };
+const grammar: FieldGrammar = { wraps: true, openSteps: true, mixesNames: false };
 
 type Read = (spec: FieldSpec, text: string) => { values: Set<number>; interval: boolean };
 
@@ -29,63 +30,75 @@ export function parseQuartzCron(fields: readonly string[], spread: string, refus
     throw refuse(`${day} … ${weekday}`, `exactly one of day of month and day of week is ?, such as ${weekday === '*' || weekday === '?' ? '"* … ?"' : '"? … MON-FRI"'}`);
   }
   if (year.includes('H')) throw refuse(year, 'H is not for the year');
+  const severalTimes = seconds.values.size * minutes.values.size * hours.values.size > 1;
+  const dates = day === '?' ? undefined : dateTables(day, read, refuse);
   return {
     seconds: NumberSet.of(seconds.values),
     minutes: NumberSet.of(minutes.values),
     hours: NumberSet.of(hours.values),
     months: NumberSet.of(months.values),
     years: year === '*' ? undefined : read(specs.year, year).values,
-    days: day === '?' ? weekdayTable(weekday, read, refuse) : dateTable(day, read, refuse),
+    days: dates === undefined ? weekdayTable(weekday, read, refuse) : dates.days,
+    nearest: severalTimes ? dates?.nearest : undefined,
     interval: minutes.interval || hours.interval,
   };
 }
 
 /** Days of the month: numbers, L, L-3, and with W the weekday (Monday to Friday) nearest to one, within the month. */
-function dateTable(text: string, read: Read, refuse: Refuse): DayTable {
-  const rules = text.split(',').map((item): ((month: MonthShape) => Iterable<number>) => {
-    const found = /^(?:L(?:-(?<offset>\d{1,2}))?|(?<date>\d{1,2}))(?<nearest>W)?$/.exec(item)?.groups;
-    if (found === undefined || (found['date'] !== undefined && found['nearest'] === undefined)) {
-      const { values } = read(specs.day, item);
-      return () => values;
-    }
-    const [offset, date] = [Number(found['offset'] ?? 0), found['date'] === undefined ? undefined : Number(found['date'])];
-    if (offset > 30) throw refuse(item, 'at most 30 days before the last one');
-    if (date !== undefined && (date < 1 || date > 31)) throw refuse(item, 'the day of month is 1 to 31');
-    const nearest = found['nearest'] !== undefined;
-    return (month) => {
-      const day = date ?? month.length - offset;
-      return nearest ? [nearestWeekday(day, month)] : [day];
-    };
+function dateTables(text: string, read: Read, refuse: Refuse): { days: DayTable; nearest: NearestWeekday | undefined } {
+  const rules = text.split(',').map((item) => dateRule(item, read, refuse));
+  const tableOf = (nearest: boolean): DayTable => dayTable((month) => rules.reduce((days, rule) => (rule.nearest === nearest ? days | rule.daysOf(month) : days), 0));
+  const [plain, named] = [tableOf(false), tableOf(true)];
+  if (!rules.some((rule) => rule.nearest)) return { days: plain, nearest: undefined };
+  const days = dayTable((month) => {
+    const index = tableIndex(month);
+    return (plain[index] ?? 0) | moved(named[index] ?? 0, month);
   });
-  return dayTable((month) => rules.flatMap((rule) => [...rule(month)]));
+  return { days, nearest: { plain, named } };
 }
 
-/** 0, which is no day, when the month does not have that day. */
-function nearestWeekday(day: number, { length, firstWeekday }: MonthShape): number {
-  if (day < 1 || day > length) return 0;
-  const weekday = (firstWeekday + day - 1) % 7;
-  if (weekday === 6) return day === 1 ? 3 : day - 1;
-  if (weekday === 0) return day === length ? day - 2 : day + 1;
-  return day;
+/** Each of the days, as bits, moved to its nearest weekday. */
+function moved(days: number, { length, firstWeekday }: MonthShape): number {
+  const to: number[] = [];
+  for (let day = dayFrom(days, 1); day !== 0; day = day === 31 ? 0 : dayFrom(days, day + 1)) to.push(nearestWeekday(day, length, (firstWeekday + day - 1) % 7));
+  return daysAsBits(to);
+}
+
+interface DateRule {
+  /** Whether it has W; daysOf gives the days before they are moved. */
+  nearest: boolean;
+  daysOf: (month: MonthShape) => number;
+}
+
+function dateRule(item: string, read: Read, refuse: Refuse): DateRule {
+  const found = /^(?:(?<last>L)(?:-(?<offset>\d{1,2}))?|(?<date>\d{1,2})(?=W))(?<nearest>W)?$/.exec(item)?.groups;
+  const nearest = found?.['nearest'] !== undefined;
+  if (found?.['last'] !== undefined) {
+    const offset = Number(found['offset'] ?? 0);
+    if (offset > 30) throw refuse(item, 'at most 30 days before the last one');
+    return { nearest, daysOf: ({ length }) => daysAsBits([length - offset]) };
+  }
+  const days = daysAsBits(read(specs.day, found?.['date'] ?? item).values);
+  return { nearest, daysOf: () => days };
 }
 
 /** Days of the week: numbers and names, L for Saturday, 6L for the last Friday, 6#3 for the third. */
 function weekdayTable(text: string, read: Read, refuse: Refuse): DayTable {
-  if (text === 'L') return tableOf([7], () => true);
-  const last = /^(?<weekday>[1-7]|[A-Z]{3})L$/.exec(text)?.groups;
-  if (last !== undefined) return tableOf(read(specs.weekday, last['weekday'] ?? '').values, (day, { length }) => day + 7 > length);
+  const weekdays = (part: string): number[] => [...read(specs.weekday, part).values].map((value) => value - 1);
+  if (text === 'L') return dayTable((month) => weekdaysAsBits([6], month));
+  const last = /^(?<weekday>[1-7]|[A-Z]{3})L$/.exec(text)?.groups?.['weekday'];
+  if (last !== undefined) {
+    const days = weekdays(last);
+    return dayTable((month) => weekdaysAsBits(days, month) & (-1 << (month.length - 7)));
+  }
   const numbered = /^(?<weekdays>.*)#(?<number>[1-5])$/.exec(text)?.groups;
   if (numbered !== undefined) {
     // Quartz counts only the smallest day of a list.
-    const weekday = Math.min(...read(specs.weekday, numbered['weekdays'] ?? '').values);
-    return tableOf([weekday], (day) => Math.ceil(day / 7) === Number(numbered['number']));
+    const weekday = Math.min(...weekdays(numbered['weekdays'] ?? ''));
+    const week = 127 << ((Number(numbered['number']) - 1) * 7);
+    return dayTable((month) => weekdaysAsBits([weekday], month) & week);
   }
   if (/#|L/.test(text)) throw refuse(text, 'write L, 6L or FRIL without a list, or 6#1 to 6#5');
-  return tableOf(read(specs.weekday, text).values, () => true);
-}
-
-/** The days of these weekdays (1 is Sunday) that the condition takes. */
-function tableOf(weekdays: Iterable<number>, takes: (day: number, month: MonthShape) => boolean): DayTable {
-  const wanted = new Set(weekdays);
-  return dayTable((month) => Array.from({ length: month.length }, (_, index) => index + 1).filter((day) => wanted.has(((month.firstWeekday + day - 1) % 7) + 1) && takes(day, month)));
+  const days = weekdays(text);
+  return dayTable((month) => weekdaysAsBits(days, month));
 }

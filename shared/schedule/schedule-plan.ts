@@ -123,7 +123,8 @@ function unbounded(times: SchedulePlan['times'], spread: string): Timetable {
   return crons.get(key) ?? crons.set(key, cron({ expression, dialect, zone, gap, overlap, spread: own }));
 }
 
-function cronTimes(job: ScheduleFields): CronTimes {
+/** What the fields say of a cron expression. */
+export function cronTimes(job: Pick<ScheduleFields, 'cron_expression' | 'cron_dialect' | 'time_zone' | 'dst_gap' | 'dst_overlap'>): CronTimes {
   return {
     kind: 'cron',
     expression: job.cron_expression ?? '',

@@ -1,4 +1,4 @@
-import { type CronFields, dayTable, type Refuse } from './cron-fields.js';
+import { type CronFields, daysAsBits, dayTable, type Refuse, weekdaysAsBits } from './cron-fields.js';
 import { dayNames, type FieldGrammar, type FieldSpec, monthNames, parseField } from './field-parser.js';
 import { NumberSet } from './number-set.js';
 
@@ -11,7 +11,7 @@ const specs = {
   weekday: { name: 'day of week', min: 0, max: 7, names: dayNames, spread: { from: 0, to: 6 } },
 } as const satisfies Record<string, FieldSpec>;
 
-const grammar: FieldGrammar = { wraps: false, openSteps: false, stepsOfNames: true };
+const grammar: FieldGrammar = { wraps: false, openSteps: false, mixesNames: true };
 
 const noSeconds = NumberSet.of([0]);
 
@@ -26,6 +26,7 @@ export function parseUnixCron(fields: readonly string[], spread: string, refuse:
   const read = (spec: FieldSpec, text: string) => parseField({ spec, grammar, spread, refuse }, text);
   const [minutes, hours, days, months, weekdays] = [read(specs.minute, minute), read(specs.hour, hour), read(specs.day, day), read(specs.month, month), read(specs.weekday, weekday)];
   const onWeekday = new Set([...weekdays.values].map((value) => value % 7));
+  const byDate = daysAsBits(days.values);
   const both = days.star || weekdays.star;
   return {
     seconds: noSeconds,
@@ -33,12 +34,11 @@ export function parseUnixCron(fields: readonly string[], spread: string, refuse:
     hours: NumberSet.of(hours.values),
     months: NumberSet.of(months.values),
     years: undefined,
-    days: dayTable(({ length, firstWeekday }) =>
-      Array.from({ length }, (_, index) => index + 1).filter((date) => {
-        const [byDate, byWeekday] = [days.values.has(date), onWeekday.has((firstWeekday + date - 1) % 7)];
-        return both ? byDate && byWeekday : byDate || byWeekday;
-      }),
-    ),
+    nearest: undefined,
+    days: dayTable((month) => {
+      const byWeekday = weekdaysAsBits(onWeekday, month);
+      return both ? byDate & byWeekday : byDate | byWeekday;
+    }),
     interval: minutes.interval || hours.interval,
   };
 }

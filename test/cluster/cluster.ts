@@ -213,13 +213,9 @@ export class Cluster {
     return program;
   }
 
-  /** The tracker that owns the partition, once there is one. */
+  /** The tracker that owns the group that runs the jobs, once there is one; on SQLite it owns everything. */
   owner(withinMs = 15_000): Promise<Tracker> {
-    const look = async (): Promise<Tracker | undefined> => {
-      for (const tracker of this.liveTrackers) if ((await tracker.epoch()) !== undefined) return tracker;
-      return undefined;
-    };
-    return eventually(look, { withinMs, everyMs: 50, what: 'a tracker owns the partition' });
+    return eventually(() => this.ownerOf(group), { withinMs, everyMs: 50, what: `a tracker owns ${group}` });
   }
 
   /** Starts a worker; resolves when it has begun to work. The same name is the same node with the same FailStore. */

@@ -28,6 +28,7 @@ function describe(instance: Instance__Output): string {
     ['priority', job?.priority ?? 100],
     ['payload', job === null ? '' : `${job.payload.length} bytes${job.content_type === '' ? '' : `, ${job.content_type}`}`],
     ['created', formatTime(instance.created_at)],
+    ['scheduled', formatTime(instance.scheduled_time)],
     ['due', formatTime(instance.due_at)],
     ['ended', formatTime(instance.ended_at)],
     ['attempts', instance.attempt],

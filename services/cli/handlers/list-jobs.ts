@@ -27,8 +27,9 @@ export const listJobs: ClientHandler<ValuesOf<typeof listJobsOptions>> = async (
     found.push(...page.instances);
     pageToken = page.next_page_token;
   } while (pageToken !== '' && found.length < options.limit);
+  const scheduled = found.some((instance) => instance.scheduled_time !== 0);
   output.data(found, () => ({
-    head: ['instance id', 'task id', 'group', 'type', 'state', 'attempts', 'created', 'message'],
+    head: ['instance id', 'task id', 'group', 'type', 'state', 'attempts', ...(scheduled ? ['scheduled'] : []), 'created', 'message'],
     rows: found.map((instance) => [
       instance.instance_id,
       instance.job?.task_id ?? '',
@@ -36,6 +37,7 @@ export const listJobs: ClientHandler<ValuesOf<typeof listJobsOptions>> = async (
       instance.job?.type ?? '',
       stateOf(instance),
       instance.attempt,
+      ...(scheduled ? [formatTime(instance.scheduled_time)] : []),
       formatTime(instance.created_at),
       shortened(instance.message),
     ]),

@@ -38,10 +38,11 @@ export const migrateTheStore: StoreHandler<object> = async ({ config, output }) 
   return 'ok';
 };
 
-/** lts store adopt: the cluster's trackers stand on this store from now on. */
+/** lts store adopt: the cluster's trackers stand on this store from now on, and its workers follow. */
 export const adoptTheStore: StoreHandler<ValuesOf<typeof adoptOptions>> = async ({ config, options, output }) => {
   const { storeId, before } = await adoptStoreOf(config, options.force, log);
   const was = before === undefined ? 'it had none' : before === storeId ? 'it was already' : `it was ${before}`;
-  output.data({ store_id: storeId, before: before ?? null }, () => `${storeId} is the store of cluster ${config.cluster}; ${was}`);
+  const said = config.zookeeper === undefined ? 'no ZooKeeper is given that names the store of a cluster' : `it is the store of cluster ${config.cluster}; ${was}`;
+  output.data({ store_id: storeId, before: before ?? null }, () => `the epochs of ${storeId} are raised; ${said}`);
   return 'ok';
 };

@@ -1,6 +1,7 @@
 import { LtsError } from '../../../shared/errors/lts-error.js';
 import type { Job } from '../../../shared/grpc/generated/lts/v1/Job.js';
 import type { SubmitResult__Output } from '../../../shared/grpc/generated/lts/v1/SubmitResult.js';
+import { isSchedule } from '../../../shared/job/check-schedule.js';
 import { systemClock } from '../../../shared/time/clock.js';
 import type { ClientHandler } from '../command.js';
 import { exitCodes, type ExitName } from '../exit-codes.js';
@@ -13,7 +14,10 @@ import { UsageError } from '../usage-error.js';
 
 /** lts job submit: one job from the options, or a batch from a file. */
 export const submitJob: ClientHandler<SubmitOptions> = async ({ options, target, output }) => {
-  const results = options.file === undefined ? [await submitOne(jobFromOptions(options, systemClock.now()), target)] : await submitFile(options.file, options, target, output);
+  const jobs = options.file === undefined ? [jobFromOptions(options, systemClock.now())] : jobsIn(options.file, options);
+  const schedule = options.wait ? jobs.find(isSchedule) : undefined;
+  if (schedule !== undefined) throw new UsageError(`--wait waits for one run, and task ${schedule.task_id} is a schedule, which has many; leave it out`);
+  const results = options.file === undefined ? [await submitOne(jobs[0] ?? {}, target)] : await submitBatches(jobs, target, output);
   if (!options.wait) print(results, output);
   const exit = worst(results);
   if (exit !== 'ok') {
@@ -41,10 +45,14 @@ async function submitOne(job: Job, target: Target): Promise<SubmitResult__Output
   return result;
 }
 
-async function submitFile(file: string, options: SubmitOptions, target: Target, output: Output): Promise<SubmitResult__Output[]> {
+function jobsIn(file: string, options: SubmitOptions): Job[] {
   if (options.taskId !== undefined || options.group !== undefined) throw new UsageError('--file holds whole jobs; leave out --task-id and --group');
   const jobs = jobsFromLines(readInput(file).toString('utf8'));
   if (jobs.length === 0) throw new UsageError(`${file} holds no job`);
+  return jobs;
+}
+
+async function submitBatches(jobs: readonly Job[], target: Target, output: Output): Promise<SubmitResult__Output[]> {
   const results: SubmitResult__Output[] = [];
   for (const batch of intoBatches(jobs)) {
     try {

@@ -17,15 +17,15 @@ export async function registeredTrackers(registry: Registry, clock: Clock): Prom
   }
 }
 
-/**
- * Makes this the cluster's store, on purpose: the next trackers compare theirs with it. Tells which one it was before,
- * undefined for none. Refuses while trackers are registered, unless forced: they would go on with the other store.
- */
-export async function adoptStore(registry: Registry, storeId: string, force: boolean, clock: Clock): Promise<string | undefined> {
+/** Refuses to change the cluster's store while trackers are registered: they would go on with the other one. */
+export async function refuseTrackers(registry: Registry, clock: Clock): Promise<void> {
   const trackers = await registeredTrackers(registry, clock);
-  if (trackers.length > 0 && !force) {
-    throw new LtsError('TRACKERS_RUNNING', `${named(trackers)} registered and may work on another store; stop them first, or --force`);
-  }
+  if (trackers.length === 0) return;
+  throw new LtsError('TRACKERS_RUNNING', `${named(trackers)} registered and may work on another store; stop them first, or --force`);
+}
+
+/** Makes this the cluster's store, on purpose: the next trackers compare theirs with it. Tells which one it was before, undefined for none. */
+export async function adoptStore(registry: Registry, storeId: string): Promise<string | undefined> {
   const document = registry.document(storeDocument);
   const known = await document.read();
   const before = known === null ? undefined : storeNamedBy(known.data);

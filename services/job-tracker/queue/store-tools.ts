@@ -11,6 +11,9 @@ export interface StoreReport {
   problems: string[];
 }
 
+/** More than the changes of owner between a backup and its restore; epochs stay below 2^21, so there is room for some 200 restores. */
+export const restoredEpochs = 10_000;
+
 /** Work on a store from outside, for operators. A tracker may run meanwhile. Each opens and closes for itself. */
 export interface StoreTools {
   /** Looks at all of the store; changes nothing. Rejects with STORE_FOREIGN, STORE_NEWER, STORE_FAILED, NOT_FOUND. */
@@ -19,4 +22,9 @@ export interface StoreTools {
   backup(file: string): Promise<void>;
   /** Runs all migrations, also those that take away what an older release needs. Tells their names. */
   migrate(): Promise<string[]>;
+  /**
+   * Raises the epoch of every partition by `restoredEpochs`: whoever remembers epochs of a later state of the store than
+   * this one follows it again. An owner that works on the store is fenced and takes its partitions anew.
+   */
+  raiseEpochs(): Promise<void>;
 }

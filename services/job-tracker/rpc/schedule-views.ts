@@ -1,16 +1,18 @@
 import { LtsError } from '../../../shared/errors/lts-error.js';
 import { quoted } from '../../../shared/errors/quoted.js';
+import type { Job } from '../../../shared/grpc/generated/lts/v1/Job.js';
 import type { Schedule } from '../../../shared/grpc/generated/lts/v1/Schedule.js';
 import { decodeJob } from '../../../shared/grpc/job-codec.js';
 import { groupForm, taskIdForm } from '../../../shared/job/check-job.js';
+import { planFromText, type SchedulePlan } from '../../../shared/schedule/schedule-plan.js';
 import type { ScheduleRow } from '../queue/queue-store.js';
 
-/** A stored schedule in the words of the contract; without its job's bytes only what lists need of the job. */
+/** A stored schedule in the words of the contract; without its job's bytes only what names the job and when it fires. */
 export function toSchedule(row: ScheduleRow, nextTimes: number[] = []): Schedule {
   const { nodeGroup, taskId, type, priority, job } = row;
   return {
     schedule_id: row.id,
-    job: job === undefined ? { task_id: taskId, node_group: nodeGroup, type, priority } : decodeJob(job),
+    job: job === undefined ? { task_id: taskId, node_group: nodeGroup, type, priority, ...firing(planFromText(row.plan)) } : decodeJob(job),
     state: `SCHEDULE_STATE_${row.state}`,
     next_fire_time: row.nextAt ?? 0,
     last_fire_time: row.lastAt ?? 0,
@@ -20,6 +22,25 @@ export function toSchedule(row: ScheduleRow, nextTimes: number[] = []): Schedule
     version: row.version,
     next_fire_times: nextTimes,
   };
+}
+
+function firing({ times, count, startAt, endAt }: SchedulePlan): Job {
+  const bounds = { start_time: startAt, end_time: endAt };
+  switch (times.kind) {
+    case 'cron':
+      return { cron_expression: times.expression, cron_dialect: `CRON_DIALECT_${times.dialect}`, time_zone: times.zone, ...bounds };
+    case 'repeat':
+      return { repeat_interval: times.interval, repeat_count: count, repeat_mode: times.fixedDelay ? 'REPEAT_MODE_FIXED_DELAY' : 'REPEAT_MODE_FIXED_RATE', ...bounds };
+    case 'window': {
+      const window = { from: formatTimeOfDay(times.from), to: formatTimeOfDay(times.to), weekdays: times.weekdays };
+      return { repeat_interval: times.every, repeat_count: count, daily_window: window, time_zone: times.zone, ...bounds };
+    }
+  }
+}
+
+/** HH:MM, or HH:MM:SS, of milliseconds since midnight. */
+function formatTimeOfDay(ms: number): string {
+  return new Date(ms).toISOString().slice(11, ms % 60_000 === 0 ? 16 : 19);
 }
 
 /** Where the next page begins. A group has no space, a task_id may have some. */

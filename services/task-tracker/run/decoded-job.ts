@@ -1,5 +1,6 @@
 import { decodeJob } from '../../../shared/grpc/job-codec.js';
 import type { Job__Output } from '../../../shared/grpc/generated/lts/v1/Job.js';
+import { isSchedule } from '../../../shared/job/check-schedule.js';
 import type { RunnerJob } from './runner.js';
 
 /** A job of the contract in the words of the library. */
@@ -49,6 +50,10 @@ export class DecodedJob implements RunnerJob {
 
   get submitNodeGroup(): string {
     return this.#job.submit_node_group;
+  }
+
+  get scheduled(): boolean {
+    return isSchedule(this.#job);
   }
 
   text(): string {

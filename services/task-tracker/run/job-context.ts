@@ -49,6 +49,10 @@ export class JobContext implements RunnerContext {
     return new Date(this.#run.facts.scheduledTime);
   }
 
+  get scheduled(): boolean {
+    return this.#run.job.scheduled;
+  }
+
   get fencingToken(): number {
     return this.#run.facts.fencingToken;
   }

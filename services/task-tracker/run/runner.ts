@@ -47,8 +47,10 @@ export interface RunnerContext {
   readonly instanceId: string;
   /** Number of this try, from 1. */
   readonly attempt: number;
-  /** When the run was due. */
+  /** When the run was due at first, retries not counted; of a run of a schedule the time for which it stands. */
   readonly scheduledTime: Date;
+  /** Whether it is a run of a schedule: `instanceId` then is the token of its scheduled time. */
+  readonly scheduled: boolean;
   /** Grows with every attempt of the same task: store it with your writes and refuse smaller ones. */
   readonly fencingToken: number;
   /** Retries that were used before this attempt. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { LtsError } from '../../../../../shared/errors/lts-error.js';
 import type { Clock } from '../../../../../shared/time/clock.js';
 import type { StoreIdentity } from '../../queue-store.js';
-import type { StoreReport, StoreTools } from '../../store-tools.js';
+import { restoredEpochs, type StoreReport, type StoreTools } from '../../store-tools.js';
 import type { Connection } from './connection.js';
 import { findProblems } from './invariants.js';
 import { migrations, presentVersions } from './migrate.js';
@@ -44,6 +44,16 @@ export class PostgresTools implements StoreTools {
 
   migrate(): Promise<string[]> {
     return this.#connected('migrate', async (connection, server) => (await openStore(connection, server, { ...this.#wanted, contract: true })).migrated.ran);
+  }
+
+  /** Locks the rows in the order in which commits lock them. */
+  raiseEpochs(): Promise<void> {
+    return this.#connected('adopt', async (connection) => {
+      await connection.query(
+        `WITH locked AS (SELECT part FROM lts.ownership ORDER BY part FOR UPDATE) UPDATE lts.ownership o SET epoch = epoch + $1 FROM locked WHERE o.part = locked.part`,
+        [restoredEpochs],
+      );
+    });
   }
 
   async backup(file: string): Promise<void> {

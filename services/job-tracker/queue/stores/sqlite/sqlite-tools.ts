@@ -3,7 +3,7 @@ import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from '
 import { dirname } from 'node:path';
 import { LtsError } from '../../../../../shared/errors/lts-error.js';
 import type { StoreIdentity } from '../../queue-store.js';
-import type { StoreReport, StoreTools } from '../../store-tools.js';
+import { restoredEpochs, type StoreReport, type StoreTools } from '../../store-tools.js';
 import { openForReading, openForWriting, type Wanted } from './database.js';
 import { LockWait } from './lock-wait.js';
 import { latestVersion, schemaVersion } from './migrate.js';
@@ -52,10 +52,21 @@ export class SqliteTools implements StoreTools {
 
   async migrate(): Promise<string[]> {
     const before = existsSync(this.#wanted.file) ? this.#schema() : 0;
-    const { db } = openForWriting(this.#wanted, new LockWait(this.#wanted.file, this.#lockWaitMs, () => undefined));
+    const db = this.#openForWriting(this.#wanted);
     const after = schemaVersion(db);
     db.close();
     return Array.from({ length: after - before }, (_, i) => `schema ${before + i + 1}`);
+  }
+
+  async raiseEpochs(): Promise<void> {
+    const partitions = this.#reading((db) => db.prepare<[], number>('SELECT partitions FROM meta').pluck().get());
+    const db = this.#openForWriting({ ...this.#wanted, partitions: partitions ?? this.#wanted.partitions });
+    db.prepare('UPDATE ownership SET epoch = epoch + ?').run(restoredEpochs);
+    db.close();
+  }
+
+  #openForWriting(wanted: Wanted): Database.Database {
+    return openForWriting(wanted, new LockWait(wanted.file, this.#lockWaitMs, () => undefined)).db;
   }
 
   #schema(): number {

@@ -1,0 +1,17 @@
+import type { ValuesOf } from '../../../shared/config/settings.js';
+import type { DeleteScheduleResponse__Output } from '../../../shared/grpc/generated/lts/v1/DeleteScheduleResponse.js';
+import type { ClientHandler } from '../command.js';
+import type { whichOptions } from '../command-options.js';
+import { scheduleName } from '../schedules.js';
+
+/** lts schedule delete: nothing fires any more; shows what became of its runs. */
+export const deleteSchedule: ClientHandler<ValuesOf<typeof whichOptions>> = async ({ options, target, output }) => {
+  const name = scheduleName(options);
+  const answer = await target.call<DeleteScheduleResponse__Output>((clients, call, done) => clients.schedule.deleteSchedule(name, call, done));
+  const { running_instance_ids: running, cancelled_instance_ids: cancelled } = answer;
+  output.data(answer, () =>
+    running.length + cancelled.length === 0 ? '' : { head: ['instance id', 'run'], rows: [...running.map((id) => [id, 'goes on']), ...cancelled.map((id) => [id, 'CANCELLED'])] },
+  );
+  output.message(`the schedule of task ${name.task_id} is deleted${running.length === 0 ? '' : '; to stop what runs: lts job cancel <instance-id>'}`);
+  return 'ok';
+};
