@@ -9,6 +9,7 @@ import { withDeadline } from '../../shared/time/deadline.js';
 import { Admission } from './admit/admission.js';
 import { Cancellation } from './admit/cancellation.js';
 import { DiskGuard } from './admit/disk-guard.js';
+import { Enrollment } from './admit/enrollment.js';
 import { AttemptSettlement } from './complete/settle-attempt.js';
 import { LogIntake } from './complete/take-logs.js';
 import { ResultIntake } from './complete/take-results.js';
@@ -29,7 +30,7 @@ import { Ownership } from './lead/ownership.js';
 import { Repeats } from './lead/repeats.js';
 import { CommitPipeline } from './queue/commit-pipeline.js';
 import { OwnedGroups } from './queue/owned-groups.js';
-import type { QueueStore } from './queue/queue-store.js';
+import type { LoadedSchedules, QueueStore } from './queue/queue-store.js';
 import { LostAttempts } from './recover/lost-attempts.js';
 import { Repairs } from './recover/repairs.js';
 import { Retention } from './recover/retention.js';
@@ -38,7 +39,9 @@ import type { AdminParts } from './rpc/admin-service.js';
 import { clusterStatus } from './rpc/cluster-status.js';
 import type { TrackerFacts } from './rpc/node-list.js';
 import { DueTimer } from './schedule/due-timer.js';
+import { GuardedRuns } from './schedule/guarded-runs.js';
 import { ScheduleControl } from './schedule/schedule-control.js';
+import { Schedules } from './schedule/schedules.js';
 import { StoreClock } from './schedule/store-clock.js';
 
 /** Ports and settings of a tracker. */
@@ -76,6 +79,7 @@ export class TrackerCore {
   readonly ownership: Ownership;
   readonly admission: Admission;
   readonly cancellation: Cancellation;
+  /** What people do with schedules. */
   readonly schedules: ScheduleControl;
   readonly results: ResultIntake;
   readonly logs: LogIntake;
@@ -87,6 +91,8 @@ export class TrackerCore {
   readonly #pipeline: CommitPipeline;
   readonly #dispatcher: Dispatcher;
   readonly #dueTimer: DueTimer;
+  readonly #guarded: GuardedRuns;
+  readonly #scheduler: Schedules;
   readonly #disk: DiskGuard;
   readonly #lost: LostAttempts;
   readonly #retention: Retention;
@@ -154,13 +160,16 @@ export class TrackerCore {
     this.clientMasters = new ClientMasters(this.groups, this.delivery, config.grace, clock);
     this.#disk = new DiskGuard(config.diskReserve, log);
     this.#dispatcher = new Dispatcher(this.groups, this.directory, this.#pipeline, store, clock);
-    this.#dueTimer = new DueTimer(this.groups, this.#pipeline, this.#dispatcher, clock);
+    this.#guarded = new GuardedRuns((task) => this.#scheduler.freed(task));
+    this.#dueTimer = new DueTimer(this.groups, this.#pipeline, this.#dispatcher, this.#guarded, clock);
     const shared = { groups: this.groups, pipeline: this.#pipeline, dispatcher: this.#dispatcher, dueTimer: this.#dueTimer, clock };
-    const settlement = new AttemptSettlement({ ...shared, workers: this.directory, feedback: this.delivery });
-    this.admission = new Admission({ ...shared, newId, ownership: this.ownership, disk: this.#disk, queries: store, settings: { backlogLimit: config.backlogLimit, retentionMs: config.retention } });
+    const settlement = new AttemptSettlement({ ...shared, workers: this.directory, feedback: this.delivery, runs: this.#guarded });
+    this.#scheduler = new Schedules({ ...shared, settlement, guarded: this.#guarded, store, newId, log });
+    const enrollment = new Enrollment(this.#pipeline, this.#scheduler);
+    this.admission = new Admission({ ...shared, newId, ownership: this.ownership, disk: this.#disk, enrollment, queries: store, settings: { backlogLimit: config.backlogLimit, retentionMs: config.retention } });
     this.limits = new LimitSetting(this.ownership, this.groups, this.#pipeline, this.#dispatcher);
-    this.cancellation = new Cancellation(this.ownership, this.#pipeline, settlement, clock);
-    this.schedules = new ScheduleControl();
+    this.cancellation = new Cancellation(this.ownership, this.#pipeline, settlement, this.#scheduler, clock);
+    this.schedules = new ScheduleControl({ ...shared, ownership: this.ownership, settlement, schedules: this.#scheduler, guarded: this.#guarded, store, disk: this.#disk, retentionMs: config.retention, newId });
     this.#lost = new LostAttempts(this.groups, settlement, this.directory, clock, log);
     this.results = new ResultIntake(this.groups, this.#pipeline, settlement, this.directory, this.#lost, log);
     this.logs = new LogIntake(store, (session) => this.directory.touched(session), log);
@@ -277,17 +286,19 @@ export class TrackerCore {
     return owner === this.#member?.address ? '' : owner;
   }
 
-  #ownershipEvents(): { adopted(partition: number): void; dropped(partitions: readonly number[]): void; fenced(): void } {
+  #ownershipEvents(): { adopted(partition: number, schedules: LoadedSchedules): void; dropped(partitions: readonly number[]): void; fenced(): void } {
     return {
-      adopted: (partition) => {
+      adopted: (partition, schedules) => {
         this.directory.adopted(partition);
         this.delivery.adopted();
         this.clientMasters.adopted(partition);
         this.#dueTimer.arm();
+        this.#scheduler.adopted(partition, schedules);
         for (const group of this.groups.groups.values()) if (group.partition === partition) this.#dispatcher.dispatch(group);
         this.#told();
       },
-      dropped: () => {
+      dropped: (partitions) => {
+        this.#scheduler.dropped(partitions);
         this.directory.dropped((group) => this.groups.partitions.has(this.groups.partitionOf(group)), (group) => this.ownership.notOwner(group));
         if (this.groups.partitions.size === 0) {
           this.delivery.dropAll(this.ownership.notOwner(''));
@@ -326,11 +337,13 @@ export class TrackerCore {
     this.delivery.sweep();
     this.#repair.tick();
     this.#dueTimer.arm();
+    this.#scheduler.timer.arm();
   }
 
   #clockJumped(byMs: number): void {
     this.#parts.log.warn('clock.jumped', { byMs });
     this.#dueTimer.arm();
+    this.#scheduler.timer.arm();
   }
 
   async #checkStore(): Promise<void> {

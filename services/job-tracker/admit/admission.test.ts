@@ -9,6 +9,7 @@ import { OwnedGroups } from '../queue/owned-groups.js';
 import type { DueTimer } from '../schedule/due-timer.js';
 import { Admission } from './admission.js';
 import type { DiskGuard } from './disk-guard.js';
+import type { Enrollment } from './enrollment.js';
 
 /** An admission before a pipeline that holds so much, all of it of group "flood". */
 function open(pipeline: { depth: number; bytes: number }): { submit: (nodeGroup: string) => Promise<string | undefined>; groups: OwnedGroups } {
@@ -27,6 +28,7 @@ function open(pipeline: { depth: number; bytes: number }): { submit: (nodeGroup:
     dueTimer: {} as DueTimer,
     ownership: { serving: true, require: () => 0 } as unknown as Ownership,
     disk: { requireRoom: nothing } as unknown as DiskGuard,
+    enrollment: { toEnroll: nothing } as unknown as Enrollment,
     queries: { findInstance: () => Promise.resolve(undefined) },
     settings: { backlogLimit: 3, retentionMs: 1_000 },
     clock: new VirtualClock(),

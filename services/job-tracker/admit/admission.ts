@@ -1,5 +1,4 @@
 import { LtsError, toLtsError } from '../../../shared/errors/lts-error.js';
-import { reasons } from '../../../shared/errors/reasons.js';
 import type { Job__Output } from '../../../shared/grpc/generated/lts/v1/Job.js';
 import type { SubmitResult } from '../../../shared/grpc/generated/lts/v1/SubmitResult.js';
 import { readJob } from '../../../shared/job/read-job.js';
@@ -13,8 +12,10 @@ import type { GroupQueue, OwnedGroups } from '../queue/owned-groups.js';
 import type { Admit, AdmitOutcome, Placement } from '../queue/queue-store.js';
 import type { StatusQueries } from '../queue/status-queries.js';
 import type { DueTimer } from '../schedule/due-timer.js';
+import { refusal, toResult } from './answers.js';
 import { checkIdTime } from './check-id.js';
 import type { DiskGuard } from './disk-guard.js';
+import type { Enrollment } from './enrollment.js';
 import { policyOf } from './run-policy.js';
 
 /** What admission needs to know. */
@@ -37,6 +38,7 @@ export class Admission {
   readonly #dueTimer: DueTimer;
   readonly #ownership: Ownership;
   readonly #disk: DiskGuard;
+  readonly #enrollment: Enrollment;
   readonly #queries: Pick<StatusQueries, 'findInstance'>;
   readonly #settings: AdmissionSettings;
   readonly #clock: Clock;
@@ -49,6 +51,7 @@ export class Admission {
     dueTimer: DueTimer;
     ownership: Ownership;
     disk: DiskGuard;
+    enrollment: Enrollment;
     queries: Pick<StatusQueries, 'findInstance'>;
     settings: AdmissionSettings;
     clock: Clock;
@@ -60,6 +63,7 @@ export class Admission {
     this.#dueTimer = parts.dueTimer;
     this.#ownership = parts.ownership;
     this.#disk = parts.disk;
+    this.#enrollment = parts.enrollment;
     this.#queries = parts.queries;
     this.#settings = parts.settings;
     this.#clock = parts.clock;
@@ -102,8 +106,12 @@ export class Admission {
       id = job.instance_id;
       if (id !== '') checkIdTime(id, now, this.#settings.retentionMs);
       const partition = this.#ownership.require(job.node_group);
+      if (id === '') id = this.#newId(now);
+      const enroll = this.#enrollment.toEnroll(job, id, bytes, partition, now, fromFailStore);
+      // A schedule is no work that waits: the backlog is not its business.
+      if (enroll !== undefined) return this.#enrollment.store(enroll, settle);
       const group = this.#groups.group(job.node_group, partition);
-      const admit = toAdmit(job, id === '' ? this.#newId(now) : id, bytes, partition, now, fromFailStore);
+      const admit = toAdmit(job, id, bytes, partition, now, fromFailStore);
       if (this.#backlog(group) < this.#limit(group)) this.#store(group, admit, settle);
       else void this.#admitKnown(group, admit, settle);
     } catch (error) {
@@ -148,7 +156,7 @@ export class Admission {
       else group.gate.end(started);
       if (error !== undefined) return settle(refusal(admit.id, error));
       if (admitted.result === 'replaced') this.#leave(group, admitted.existingSeq, admitted.existingPlacement);
-      if (started && worker !== undefined) this.#dispatcher.admitted(admit, admitted.seq, worker, session);
+      if (started && worker !== undefined) this.#dispatcher.handOut(admit, admitted.seq, worker, session);
       else this.#place(group, admit, admitted);
       if (worker !== undefined && !started) this.#dispatcher.dispatch(group);
       settle(toResult(admit.id, admitted));
@@ -205,39 +213,4 @@ function toAdmit(job: Job__Output, id: string, bytes: Buffer, partition: number,
     policy: policyOf(job),
     job: bytes,
   };
-}
-
-function refusal(id: string, error: LtsError): SubmitResult {
-  const shown = error.reason === 'INTERNAL' ? 'internal error; see the log of the tracker' : error.message;
-  return {
-    instance_id: id,
-    outcome: error.reason === 'NOT_OWNER' ? 'SUBMIT_OUTCOME_NOT_OWNER' : 'SUBMIT_OUTCOME_REJECTED',
-    reason: error.reason,
-    message: shown,
-    code: reasons[error.reason].code,
-    owner: error.owner ?? '',
-  };
-}
-
-function toResult(id: string, outcome: AdmitOutcome): SubmitResult {
-  switch (outcome.result) {
-    case 'accepted':
-      return { instance_id: id, outcome: 'SUBMIT_OUTCOME_ACCEPTED' };
-    case 'replaced':
-      return { instance_id: id, outcome: 'SUBMIT_OUTCOME_REPLACED', existing_instance_id: outcome.existingId };
-    case 'duplicate':
-      return { instance_id: id, outcome: 'SUBMIT_OUTCOME_DUPLICATE_IGNORED', existing_instance_id: outcome.existingId };
-    case 'again':
-      return toFirstAnswer(id, outcome.first, outcome.existingId);
-    case 'conflict':
-      return refusal(id, new LtsError('INSTANCE_ID_CONFLICT', `instance_id ${id} was sent before with other content; use a new id for a different job`));
-    case 'refused':
-      return refusal(id, new LtsError('INVALID_ARGUMENT', `the store does not take the job: ${outcome.message}`));
-  }
-}
-
-function toFirstAnswer(id: string, first: 'accepted' | 'replaced' | 'duplicate', existing: string): SubmitResult {
-  if (first === 'accepted') return { instance_id: id, outcome: 'SUBMIT_OUTCOME_ACCEPTED' };
-  const outcome = first === 'replaced' ? 'SUBMIT_OUTCOME_REPLACED' : 'SUBMIT_OUTCOME_DUPLICATE_IGNORED';
-  return { instance_id: id, outcome, existing_instance_id: existing };
 }

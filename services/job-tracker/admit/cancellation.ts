@@ -9,18 +9,21 @@ import type { AttemptSettlement } from '../complete/settle-attempt.js';
 import type { Ownership } from '../lead/ownership.js';
 import type { CommitPipeline } from '../queue/commit-pipeline.js';
 import type { CancelOutcome } from '../queue/queue-store.js';
+import type { Schedules } from '../schedule/schedules.js';
 
-/** Takes jobs back: what waits ends at once, what runs is asked to stop. */
+/** Takes jobs back: what waits ends at once, what runs is asked to stop, a schedule fires no more. */
 export class Cancellation {
   readonly #ownership: Ownership;
   readonly #pipeline: CommitPipeline;
   readonly #settlement: AttemptSettlement;
+  readonly #schedules: Schedules;
   readonly #clock: Clock;
 
-  constructor(ownership: Ownership, pipeline: CommitPipeline, settlement: AttemptSettlement, clock: Clock) {
+  constructor(ownership: Ownership, pipeline: CommitPipeline, settlement: AttemptSettlement, schedules: Schedules, clock: Clock) {
     this.#ownership = ownership;
     this.#pipeline = pipeline;
     this.#settlement = settlement;
+    this.#schedules = schedules;
     this.#clock = clock;
   }
 
@@ -37,9 +40,10 @@ export class Cancellation {
         if (error !== undefined) return reject(error);
         const done = outcome as CancelOutcome;
         const named = id === '' ? `task ${taskId}` : `instance ${id}`;
-        if (done.cancelled.length + done.cancelling.length + done.ended.length === 0) {
+        if (done.cancelled.length + done.cancelling.length + done.ended.length === 0 && done.schedule === undefined) {
           return reject(new LtsError('INSTANCE_NOT_FOUND', `group ${nodeGroup} has no ${named}; check the id and the group`));
         }
+        if (done.schedule !== undefined) this.#schedules.gone(partition, nodeGroup, taskId);
         this.#settlement.cancelled(nodeGroup, done);
         resolve(toResponse(done));
       });
@@ -47,7 +51,9 @@ export class Cancellation {
   }
 }
 
-function toResponse({ cancelled, cancelling, ended }: CancelOutcome): CancelJobResponse {
+/** The schedule is named beside its runs: it has an id as they have. */
+function toResponse({ cancelled: instances, cancelling, ended, schedule }: CancelOutcome): CancelJobResponse {
+  const cancelled = schedule === undefined ? instances : [...instances, { id: schedule }];
   if (cancelling.length > 0) {
     return { outcome: 'CANCEL_OUTCOME_CANCELLING', instance_ids: [...cancelling, ...cancelled].map(({ id }) => id) };
   }

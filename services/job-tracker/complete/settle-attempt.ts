@@ -5,12 +5,20 @@ import type { WorkerDirectory } from '../dispatch/worker-directory.js';
 import type { FeedbackDelivery } from '../feedback/feedback-delivery.js';
 import type { CommitPipeline } from '../queue/commit-pipeline.js';
 import type { Execution, OwnedGroups } from '../queue/owned-groups.js';
-import type { AttemptEnd, CancelOutcome, Finish, FinishOutcome, NewlyReady } from '../queue/queue-store.js';
+import type { AttemptEnd, CancelOutcome, Finish, FinishOutcome } from '../queue/queue-store.js';
 import type { DueTimer } from '../schedule/due-timer.js';
 import { decide, type EndHints } from './decide.js';
 
 /** Called once the end is stored (applied), was not the current attempt's (not applied), or could not be stored. */
 export type Settled = (applied: boolean, error?: LtsError) => void;
+
+/** Who keeps account of runs of schedules. Other instances are none of its business: it does not know their ids. */
+export interface RunWatcher {
+  /** It has ended for good. */
+  ended(id: string): void;
+  /** It waits for its retry. */
+  waits(id: string): void;
+}
 
 /**
  * Step 5 for one attempt, whoever ended it: decide → persist → follow up. One commit holds the attempt's record, the
@@ -23,6 +31,7 @@ export class AttemptSettlement {
   readonly #dispatcher: Dispatcher;
   readonly #dueTimer: DueTimer;
   readonly #feedback: FeedbackDelivery;
+  readonly #runs: RunWatcher;
   readonly #clock: Clock;
 
   constructor(parts: {
@@ -32,6 +41,7 @@ export class AttemptSettlement {
     dispatcher: Dispatcher;
     dueTimer: DueTimer;
     feedback: FeedbackDelivery;
+    runs: RunWatcher;
     clock: Clock;
   }) {
     this.#groups = parts.groups;
@@ -40,6 +50,7 @@ export class AttemptSettlement {
     this.#dispatcher = parts.dispatcher;
     this.#dueTimer = parts.dueTimer;
     this.#feedback = parts.feedback;
+    this.#runs = parts.runs;
     this.#clock = parts.clock;
   }
 
@@ -57,20 +68,22 @@ export class AttemptSettlement {
       const finished = outcome as FinishOutcome;
       // A cancel was stored between the decision and its commit: it does not run again.
       if (!finished.applied && !('state' in next) && execution.cancelling) return this.finish(execution, end, hints, settled);
+      if (finished.over && hints.over !== true) return this.finish(execution, end, { ...hints, over: true }, settled);
       if (finished.applied) this.#followUp(execution, next, finished);
       settled(finished.applied);
     }, undefined, execution.nodeGroup);
   }
 
   /** A cancel was stored: memory follows. */
-  cancelled(nodeGroup: string, outcome: CancelOutcome): void {
+  cancelled(nodeGroup: string, outcome: Pick<CancelOutcome, 'cancelled' | 'cancelling' | 'ready' | 'waitingUntil'>): void {
     const group = this.#groups.group(nodeGroup, this.#groups.partitionOf(nodeGroup));
-    for (const { seq, placement, owedTo } of outcome.cancelled) {
+    for (const { id, seq, placement, owedTo } of outcome.cancelled) {
       if (placement === 'ready') {
         group.readyCount--;
         group.ready.remove(seq);
       } else group.waiting--;
       if (owedTo !== undefined) this.#feedback.owed(owedTo);
+      this.#runs.ended(id);
     }
     for (const { id } of outcome.cancelling) {
       const execution = this.#groups.executions.get(id);
@@ -80,7 +93,7 @@ export class AttemptSettlement {
     }
     if (outcome.ready !== undefined) {
       group.waiting--;
-      this.#enter(outcome.ready);
+      this.#dispatcher.enter(outcome.ready);
     }
     if (outcome.waitingUntil !== undefined) this.#dueTimer.dueAt(group.partition, outcome.waitingUntil);
   }
@@ -92,22 +105,16 @@ export class AttemptSettlement {
     group.executing--;
     if (outcome.owedTo !== undefined) this.#feedback.owed(outcome.owedTo);
     const again = !('state' in next);
+    if (!again) this.#runs.ended(execution.id);
+    else if (outcome.ready === undefined) this.#runs.waits(execution.id);
     if (outcome.waitingUntil !== undefined) {
       if (again) group.waiting++;
       this.#dueTimer.dueAt(group.partition, outcome.waitingUntil);
     }
     if (outcome.ready !== undefined) {
       if (!again) group.waiting--;
-      this.#enter(outcome.ready);
+      this.#dispatcher.enter(outcome.ready);
     }
     if (group.gate.limits.maxRunning !== undefined) this.#dispatcher.dispatch(group);
-  }
-
-  /** Something became ready: it enters the ready set, and is dispatched when there is a slot. */
-  #enter(row: NewlyReady): void {
-    const group = this.#groups.group(row.nodeGroup, this.#groups.partitionOf(row.nodeGroup));
-    group.readyCount++;
-    group.ready.insert(row);
-    this.#dispatcher.dispatch(group);
   }
 }

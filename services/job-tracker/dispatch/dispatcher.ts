@@ -1,13 +1,16 @@
 import type { Clock } from '../../../shared/time/clock.js';
 import type { CommitPipeline } from '../queue/commit-pipeline.js';
 import type { Execution, GroupQueue, OwnedGroups } from '../queue/owned-groups.js';
-import type { Admit, ExecutingRow, QueueStore, ReadyRow, ReassignOutcome, StartOutcome } from '../queue/queue-store.js';
+import type { Admit, ExecutingRow, NewlyReady, QueueStore, ReadyRow, ReassignOutcome, StartOutcome } from '../queue/queue-store.js';
 import type { Worker } from './worker.js';
 import type { WorkerDirectory } from './worker-directory.js';
 import type { WorkerSession } from './worker-session.js';
 
 /** After the store refused a start, dispatch of the group rests for so long. */
 const restMs = 500;
+
+/** What an instance is made of that is handed out in the write that makes it. */
+export type HandedOut = Pick<Admit, 'partition' | 'id' | 'nodeGroup' | 'type' | 'priority' | 'dueAt' | 'createdAt' | 'policy' | 'job' | 'start'>;
 
 /** A group that its rate holds is looked at no more often: what gathers meanwhile begins together. */
 const shortestWaitMs = 10;
@@ -54,7 +57,7 @@ export class Dispatcher {
     this.#refill(group);
   }
 
-  /** A worker for a job that is being admitted, when it can be handed out in the same commit. Its slot is reserved; `gate.end` is owed. */
+  /** A worker for an instance that is being made, when it can be handed out in the same commit. Its slot is reserved; `gate.end` is owed. */
   reserve(group: GroupQueue, type: string, bytes: number): Worker | undefined {
     if (group.readyCount > 0 || group.admitting > 0 || this.#resting.has(group.name) || this.#stopped) return undefined;
     if (group.gate.heldBy(group.executing, this.#clock) !== undefined) return undefined;
@@ -65,28 +68,36 @@ export class Dispatcher {
     return worker;
   }
 
-  /** The admission was stored with its attempt: the task goes out. */
-  admitted(admit: Admit, seq: number, worker: Worker, session: WorkerSession | undefined): void {
+  /** It was stored with its first attempt: the task goes out. */
+  handOut(made: HandedOut, seq: number, worker: Worker, session: WorkerSession | undefined): void {
     // Let go meanwhile: the next owner finds the attempt in the store.
-    if (!this.#groups.partitions.has(admit.partition)) return;
-    const start = admit.start as NonNullable<Admit['start']>;
-    this.#begin(admit.partition, worker, session, admit.job, {
+    if (!this.#groups.partitions.has(made.partition)) return;
+    const start = made.start as NonNullable<Admit['start']>;
+    this.#begin(made.partition, worker, session, made.job, {
       seq,
-      id: admit.id,
-      nodeGroup: admit.nodeGroup,
-      type: admit.type,
-      priority: admit.priority,
-      dueAt: admit.dueAt,
-      scheduledAt: admit.dueAt,
+      id: made.id,
+      nodeGroup: made.nodeGroup,
+      type: made.type,
+      priority: made.priority,
+      dueAt: made.dueAt,
+      scheduledAt: made.dueAt,
       attempt: 1,
       fence: start.fence,
       worker: worker.identity,
-      assignedAt: admit.createdAt,
+      assignedAt: made.createdAt,
       cancelling: false,
       retryTimes: 0,
       lostTimes: 0,
-      policy: admit.policy,
+      policy: made.policy,
     });
+  }
+
+  /** Something became ready: it enters the ready set, and is dispatched when there is a slot. */
+  enter(row: NewlyReady): void {
+    const group = this.#groups.group(row.nodeGroup, this.#groups.partitionOf(row.nodeGroup));
+    group.readyCount++;
+    group.ready.insert(row);
+    this.dispatch(group);
   }
 
   /** Whether a limit of the group lets nothing begin. What it waits for then calls `dispatch`: the end of an attempt, or a timer to the next start. */

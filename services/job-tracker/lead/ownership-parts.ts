@@ -1,12 +1,12 @@
 import type { Logger } from '../../../shared/log/logger.js';
 import type { Clock } from '../../../shared/time/clock.js';
 import type { OwnedGroups } from '../queue/owned-groups.js';
-import type { OwnerIdentity, QueueStore } from '../queue/queue-store.js';
+import type { LoadedSchedules, OwnerIdentity, QueueStore } from '../queue/queue-store.js';
 
 /** What follows from ownership. */
 export interface OwnershipEvents {
   /** The partition is loaded: workers are asked, timers armed, work goes on. */
-  adopted(partition: number): void;
+  adopted(partition: number, schedules: LoadedSchedules): void;
   /** These are not owned any more. */
   dropped(partitions: readonly number[]): void;
   /** A higher epoch is stored although the registry may still name this tracker. */

@@ -291,7 +291,7 @@ export class Ownership {
     if (!this.#wanted.has(held.partition)) return;
     this.#groups.adopt(held, rows);
     this.#told.add(held.partition);
-    this.#parts.events.adopted(held.partition);
+    this.#parts.events.adopted(held.partition, rows.schedules);
   }
 
   #tellDropped(partitions: readonly number[]): void {

@@ -23,7 +23,7 @@ class Bench {
         settle({ kind: 'promote', ready: [], nextDueAt: undefined, schedules: { guarded: [], resting: [] } }, undefined);
       },
     } as unknown as CommitPipeline;
-    this.timer = new DueTimer(groups, pipeline, {} as Dispatcher, this.clock);
+    this.timer = new DueTimer(groups, pipeline, {} as Dispatcher, { goes: () => undefined }, this.clock);
   }
 }
 

@@ -18,16 +18,19 @@ export class DueTimer {
   readonly #groups: OwnedGroups;
   readonly #pipeline: CommitPipeline;
   readonly #dispatcher: Dispatcher;
+  readonly #runs: { goes(id: string): void };
   readonly #clock: Clock;
   readonly #promoting = new Set<number>();
   #timer: Timer | undefined;
   /** Monotonic. */
   #firesAt = Number.POSITIVE_INFINITY;
 
-  constructor(groups: OwnedGroups, pipeline: CommitPipeline, dispatcher: Dispatcher, clock: Clock) {
+  /** @param runs is told what does not wait any more */
+  constructor(groups: OwnedGroups, pipeline: CommitPipeline, dispatcher: Dispatcher, runs: { goes(id: string): void }, clock: Clock) {
     this.#groups = groups;
     this.#pipeline = pipeline;
     this.#dispatcher = dispatcher;
+    this.#runs = runs;
     this.#clock = clock;
   }
 
@@ -85,6 +88,7 @@ export class DueTimer {
         group.waiting--;
         group.readyCount++;
         group.ready.insert(row);
+        this.#runs.goes(row.id);
       }
       for (const name of touched) this.#dispatcher.dispatch(this.#groups.group(name, partition));
       if (nextDueAt !== undefined) this.dueAt(partition, nextDueAt);

@@ -1,5 +1,18 @@
 import { LtsError } from '../../../shared/errors/lts-error.js';
-import type { ScheduleRow } from '../queue/queue-store.js';
+import { quoted } from '../../../shared/errors/quoted.js';
+import { decodeJob, encodeJob } from '../../../shared/grpc/job-codec.js';
+import { isId } from '../../../shared/ids.js';
+import { checkJob, groupForm, taskIdForm } from '../../../shared/job/check-job.js';
+import type { Timetable } from '../../../shared/schedule/timetable.js';
+import type { Clock } from '../../../shared/time/clock.js';
+import { checkIdTime } from '../admit/check-id.js';
+import type { DiskGuard } from '../admit/disk-guard.js';
+import type { AttemptSettlement } from '../complete/settle-attempt.js';
+import type { Ownership } from '../lead/ownership.js';
+import type { CommitPipeline } from '../queue/commit-pipeline.js';
+import { type Alter, type AlterOutcome, heldUntil, type QueueStore, type ScheduleRow } from '../queue/queue-store.js';
+import type { GuardedRuns } from './guarded-runs.js';
+import type { Schedules } from './schedules.js';
 
 /** A schedule by its task. */
 export interface ScheduleName {
@@ -10,7 +23,7 @@ export interface ScheduleName {
 /** A schedule with the times to come. */
 export interface ShownSchedule {
   schedule: ScheduleRow;
-  /** At most 10; none while it is suspended. */
+  /** At most 10; none while it is suspended. Of a fixed delay only the first one is known. */
   nextTimes: number[];
 }
 
@@ -26,36 +39,176 @@ export interface TriggerOrder extends ScheduleName {
   scheduledTime: number;
 }
 
+/** What managing stands on. */
+export interface ScheduleControlParts {
+  ownership: Ownership;
+  pipeline: CommitPipeline;
+  settlement: AttemptSettlement;
+  schedules: Schedules;
+  guarded: GuardedRuns;
+  store: Pick<QueueStore, 'readSchedule' | 'findSchedule' | 'findInstance'>;
+  disk: DiskGuard;
+  retentionMs: number;
+  newId: (now: number) => string;
+  clock: Clock;
+}
+
+const mostNextTimes = 10;
+/** Somebody else may change the schedule in between. */
+const mostTries = 5;
+/** Runs of one schedule that live at once, when one more is wanted by hand. */
+const mostByHand = 1_000;
+
 /**
  * What people do with a schedule. Every method throws INVALID_ARGUMENT for a name that cannot be, NOT_FOUND when no live
  * schedule has it, NOT_OWNER, LOADING or DRAINING when this tracker does not serve its group, and what the store says.
  */
 export class ScheduleControl {
-  get(_name: ScheduleName): Promise<ShownSchedule> {
-    return notYet();
+  readonly #parts: ScheduleControlParts;
+
+  constructor(parts: ScheduleControlParts) {
+    this.#parts = parts;
+  }
+
+  async get(name: ScheduleName): Promise<ShownSchedule> {
+    this.#require(name);
+    return this.#show(await this.#find(name));
   }
 
   /** Nothing fires any more; `changed` is false when it was suspended before. */
-  suspend(_name: ScheduleName): Promise<ShownSchedule & { changed: boolean }> {
-    return notYet();
+  async suspend(name: ScheduleName): Promise<ShownSchedule & { changed: boolean }> {
+    const partition = this.#require(name);
+    const { result } = await this.#alter({ kind: 'alter', change: 'suspend', partition, nodeGroup: name.nodeGroup, taskId: name.taskId, at: this.#parts.clock.now() });
+    if (result === 'unknown') throw notFound(name);
+    return { ...this.#show(await this.#find(name)), changed: result === 'done' };
   }
 
   /** Fires again, from now on. Throws NEVER_FIRES when it would not. */
-  resume(_name: ScheduleName): Promise<ShownSchedule & { changed: boolean }> {
-    return notYet();
+  async resume(name: ScheduleName): Promise<ShownSchedule & { changed: boolean }> {
+    const partition = this.#require(name);
+    for (let tries = 0; tries < mostTries; tries++) {
+      const row = await this.#read(name);
+      if (row.state === 'ACTIVE') return { ...this.#show(await this.#find(name)), changed: false };
+      const at = this.#parts.clock.now();
+      const nextAt = this.#resumedAt(row, at);
+      const { result } = await this.#alter({ kind: 'alter', change: 'resume', partition, nodeGroup: name.nodeGroup, taskId: name.taskId, nextAt, version: row.version, at }, row);
+      if (result === 'unknown') throw notFound(name);
+      if (result !== 'stale') return { ...this.#show(await this.#find(name)), changed: result === 'done' };
+    }
+    throw changedMeanwhile(name);
   }
 
   /** Ends the schedule. The ids of the runs that go on, and of those that waited. */
-  remove(_name: ScheduleName): Promise<{ running: string[]; cancelled: string[] }> {
-    return notYet();
+  async remove(name: ScheduleName): Promise<{ running: string[]; cancelled: string[] }> {
+    const partition = this.#require(name);
+    const { result, running, cancelled } = await this.#alter({ kind: 'alter', change: 'delete', partition, nodeGroup: name.nodeGroup, taskId: name.taskId, at: this.#parts.clock.now() });
+    if (result === 'unknown') throw notFound(name);
+    return { running: running.map(({ id }) => id), cancelled: cancelled.map(({ id }) => id) };
   }
 
-  /** One run now. Throws INSTANCE_ID_CONFLICT when the id is that of something else, BACKLOG_FULL when too many wait. */
-  trigger(_order: TriggerOrder): Promise<{ instanceId: string; waits: boolean }> {
-    return notYet();
+  /** One run now. Throws INSTANCE_ID_CONFLICT when the id is that of something else, BACKLOG_FULL when too many wait, DISK_LOW. */
+  async trigger(order: TriggerOrder): Promise<{ instanceId: string; waits: boolean }> {
+    const { nodeGroup, taskId, instanceId, scheduledTime } = order;
+    this.#require(order);
+    const { clock, newId, disk, retentionMs, schedules, guarded } = this.#parts;
+    disk.requireRoom();
+    if (instanceId !== '' && !isId(instanceId)) throw new LtsError('INVALID_ARGUMENT', `instance_id is ${quoted(instanceId)}; use a UUIDv7 in lower case, or leave it out`);
+    if (instanceId !== '') checkIdTime(instanceId, clock.now(), retentionMs);
+    const id = instanceId === '' ? newId(clock.now()) : instanceId;
+    for (let tries = 0; tries < mostTries; tries++) {
+      const row = await this.#read(order);
+      const runs = guarded.find(nodeGroup, taskId)?.runs.length ?? 0;
+      if (runs >= mostByHand) throw new LtsError('BACKLOG_FULL', `task ${taskId} of group ${nodeGroup} has ${runs} runs that have not ended, at most ${mostByHand} are possible; wait, or cancel some`);
+      const job = await this.#jobOf(order);
+      const made = await schedules.runByHand(this.#require(order), row, { id, scheduledAt: scheduledTime === 0 ? clock.now() : scheduledTime, job });
+      if (made.again) return this.#again(order, id);
+      if (made.applied) return { instanceId: id, waits: made.held };
+    }
+    throw changedMeanwhile(order);
+  }
+
+  /** The same call was made before. */
+  async #again({ nodeGroup, taskId }: ScheduleName, id: string): Promise<{ instanceId: string; waits: boolean }> {
+    const known = await this.#parts.store.findInstance({ id });
+    if (known !== undefined && known.nodeGroup === nodeGroup && known.taskId === taskId) return { instanceId: id, waits: known.dueAt === heldUntil };
+    throw new LtsError('INSTANCE_ID_CONFLICT', `instance_id ${id} was used before, for something else than a run of task ${taskId} of group ${nodeGroup}; use a new id`);
+  }
+
+  #require({ nodeGroup, taskId }: ScheduleName): number {
+    if (!groupForm.test(nodeGroup)) throw new LtsError('INVALID_ARGUMENT', `node_group is ${quoted(nodeGroup)}; name the group of the schedule`);
+    if (!taskIdForm.test(taskId)) throw new LtsError('INVALID_ARGUMENT', `task_id is ${quoted(taskId)}; use the task_id of the schedule`);
+    return this.#parts.ownership.require(nodeGroup);
+  }
+
+  /** As its owner must see it, in the order of the commits. */
+  async #read(name: ScheduleName): Promise<ScheduleRow> {
+    const row = await this.#parts.store.readSchedule(name.nodeGroup, name.taskId);
+    if (row === undefined) throw notFound(name);
+    return row;
+  }
+
+  /** With its job. */
+  async #find(name: ScheduleName): Promise<ScheduleRow> {
+    const row = await this.#parts.store.findSchedule(name.nodeGroup, name.taskId);
+    if (row === undefined) throw notFound(name);
+    return row;
+  }
+
+  #show(schedule: ScheduleRow): ShownSchedule {
+    const { plan, timetable } = this.#parts.schedules.plans.of(schedule);
+    const { nextAt, fires } = schedule;
+    if (nextAt === undefined) return { schedule, nextTimes: [] };
+    if (plan.times.kind === 'repeat' && plan.times.fixedDelay) return { schedule, nextTimes: [nextAt] };
+    const left = plan.count < 0 ? mostNextTimes : Math.min(mostNextTimes, plan.count - fires);
+    return { schedule, nextTimes: timesFrom(timetable, nextAt, left) };
+  }
+
+  #resumedAt(row: ScheduleRow, now: number): number {
+    const { plan, timetable } = this.#parts.schedules.plans.of(row);
+    const { times, endAt, count } = plan;
+    const next = times.kind === 'repeat' && times.fixedDelay ? Math.max(times.first, now + times.interval) : timetable.next(now);
+    if (next === undefined || (endAt !== 0 && next > endAt)) throw new LtsError('NEVER_FIRES', `task ${row.taskId} of group ${row.nodeGroup} has no time to come; submit it anew with other times, or delete it`);
+    if (count >= 0 && row.fires >= count) throw new LtsError('NEVER_FIRES', `task ${row.taskId} of group ${row.nodeGroup} has had all its ${count} runs; submit it anew, or delete it`);
+    return next;
+  }
+
+  /** Stores the change; memory follows. */
+  #alter(alter: Alter, row?: ScheduleRow): Promise<AlterOutcome> {
+    const { pipeline, schedules, settlement } = this.#parts;
+    const { partition, nodeGroup, taskId, nextAt, at } = alter;
+    return new Promise((resolve, reject) => {
+      pipeline.add(alter, (outcome, error) => {
+        if (error !== undefined) return reject(error);
+        const altered = outcome as AlterOutcome;
+        if (altered.result === 'done' && row !== undefined) schedules.stands(partition, { ...row, state: 'ACTIVE', nextAt, version: altered.version, updatedAt: at });
+        if (altered.result === 'done' && row === undefined) schedules.gone(partition, nodeGroup, taskId);
+        settlement.cancelled(nodeGroup, { cancelled: altered.cancelled, cancelling: [] });
+        resolve(altered);
+      });
+    });
+  }
+
+  /** Undefined: that of the schedule. */
+  async #jobOf({ nodeGroup, taskId, extParams, payload }: TriggerOrder): Promise<Buffer | undefined> {
+    const otherParams = Object.keys(extParams).length > 0;
+    if (!otherParams && payload === undefined) return undefined;
+    const { job } = await this.#find({ nodeGroup, taskId });
+    const own = decodeJob(job ?? Buffer.alloc(0));
+    checkJob({ task_id: taskId, node_group: nodeGroup, ext_params: extParams, payload });
+    return encodeJob({ ...own, ...(otherParams ? { ext_params: { ...extParams } } : {}), ...(payload === undefined ? {} : { payload }) });
   }
 }
 
-function notYet(): Promise<never> {
-  return Promise.reject(new LtsError('UNSUPPORTED', 'schedules are not served yet'));
+function timesFrom(timetable: Timetable, first: number, most: number): number[] {
+  const times: number[] = [];
+  for (let at: number | undefined = first; at !== undefined && times.length < most; at = timetable.next(at + 1)) times.push(at);
+  return times;
+}
+
+function notFound({ nodeGroup, taskId }: ScheduleName): LtsError {
+  return new LtsError('NOT_FOUND', `group ${nodeGroup} has no schedule ${taskId}; see "lts schedule list", check the task and the group`);
+}
+
+function changedMeanwhile({ nodeGroup, taskId }: ScheduleName): LtsError {
+  return new LtsError('VERSION_CONFLICT', `schedule ${taskId} of group ${nodeGroup} is changed by others all the time; call again`);
 }

@@ -1,0 +1,43 @@
+import type { SchedulePlan } from '../../../shared/schedule/schedule-plan.js';
+import type { GuardedRun } from '../queue/queue-store.js';
+
+/** A live run of a schedule that limits how many live at once. */
+export type LiveRun = Pick<GuardedRun, 'id' | 'stands'>;
+
+/** A run that is to end for the sake of another one; `as`: only while no worker has it. */
+export interface GivesWay {
+  id: string;
+  as?: { state: 'FAILED' | 'DISCARDED'; message: string } | undefined;
+}
+
+/** What becomes of a new run. */
+export type Meeting =
+  | { does: 'run' }
+  /** It waits until others have ended, some of which are to do so now. */
+  | { does: 'hold'; giveWay: GivesWay[] }
+  | { does: 'discard'; message: string };
+
+/** How a fire meets the live runs of its schedule, oldest first. */
+export function meet({ strategy, limit, queue }: SchedulePlan['blocking'], live: readonly LiveRun[], newId: string): Meeting {
+  const [first] = live;
+  if (limit === 0 || first === undefined || live.length < limit) return { does: 'run' };
+  switch (strategy) {
+    case 'SERIAL': {
+      const held = live.filter(({ stands }) => stands === 'held').length;
+      if (held < queue) return { does: 'hold', giveWay: [] };
+      return { does: 'discard', message: `the queue is full: ${held} of ${queue} wait behind run ${first.id}` };
+    }
+    case 'DISCARD_LATER': {
+      const onlyRetries = live.every(({ stands }) => stands === 'waiting');
+      if (onlyRetries) return { does: 'hold', giveWay: live.map(({ id }) => ({ id, as: { state: 'FAILED', message: `its retry gave way to run ${newId}` } })) };
+      return { does: 'discard', message: `run ${first.id} still goes` };
+    }
+    case 'COVER_EARLY':
+      return {
+        does: 'hold',
+        giveWay: live.map(({ id, stands }) => (stands === 'held' ? { id, as: { state: 'DISCARDED', message: `covered by run ${newId}` } } : { id })),
+      };
+    case 'CONCURRENT':
+      return { does: 'discard', message: `${live.length} runs still go, the limit is ${limit}` };
+  }
+}

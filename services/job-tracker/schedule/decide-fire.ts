@@ -1,0 +1,137 @@
+import type { SchedulePlan } from '../../../shared/schedule/schedule-plan.js';
+import type { Timetable } from '../../../shared/schedule/timetable.js';
+import type { Fire, FireRun, PassedTime, ScheduleRow } from '../queue/queue-store.js';
+import { runKey } from '../queue/task-key.js';
+import { type GivesWay, type LiveRun, meet } from './blocking.js';
+import { firstToRun } from './misfire.js';
+import { mostCounted, owedTimes } from './owed-times.js';
+
+/** Times that one fire answers; the store takes no more. */
+const atOnce = 100;
+
+/** What one fire does. */
+export interface FireDecision extends Pick<Fire, 'nextAt' | 'over' | 'runs' | 'passed'> {
+  /** Live runs that are to end once the fire is stored. */
+  giveWay: GivesWay[];
+}
+
+/** What the decision looks at. */
+export interface DueSchedule {
+  row: Pick<ScheduleRow, 'taskId' | 'fires'> & { nextAt: number };
+  plan: SchedulePlan;
+  timetable: Timetable;
+  /** Its live guarded runs, oldest first. */
+  live: readonly LiveRun[];
+}
+
+/** Whether the plan limits how many runs live at once. */
+export function isGuardedPlan(plan: SchedulePlan): boolean {
+  return plan.blocking.limit > 0;
+}
+
+/**
+ * What becomes of the times that have come: the oldest first, as many as one fire can answer; what is left is due again
+ * at once. It depends on its input alone, so that the next owner of the partition goes on in the same way.
+ */
+export function decideFire({ row, plan, timetable, live }: DueSchedule, now: number, newId: () => string): FireDecision {
+  const fire = new Decision(row.taskId, plan, live, plan.count < 0 ? Number.POSITIVE_INFINITY : plan.count - row.fires, newId);
+  if (plan.endAt !== 0 && row.nextAt > plan.endAt) return fire.done(undefined, true);
+  if (plan.times.kind === 'repeat' && plan.times.fixedDelay) {
+    if (row.nextAt < now - plan.misfire.threshold) fire.missed([row.nextAt], plan, now);
+    else fire.onTime(row.nextAt);
+    // Its next time follows from the end of the run, which is not before the interval has passed.
+    return fire.done(undefined, plan.endAt !== 0 && now + plan.times.interval > plan.endAt);
+  }
+  const { older, missed, onTime, next } = owedTimes(timetable, row.nextAt, now, plan.misfire.threshold, atOnce);
+  if (older !== undefined) fire.pass('MISSED', older.to, `missed; and ${older.count < mostCounted ? older.count - 1 : `more than ${mostCounted}`} earlier times from ${iso(older.from)} on`);
+  const unanswered = fire.missed(missed, plan, now) ?? onTime.find((time) => !fire.onTime(time));
+  return fire.done(unanswered ?? next, false);
+}
+
+class Decision {
+  readonly #runs: FireRun[] = [];
+  readonly #passed: PassedTime[] = [];
+  readonly #giveWay: GivesWay[] = [];
+  readonly #taskId: string;
+  readonly #plan: SchedulePlan;
+  readonly #guarded: boolean;
+  #live: readonly LiveRun[];
+  #runsLeft: number;
+  readonly #newId: () => string;
+
+  constructor(taskId: string, plan: SchedulePlan, live: readonly LiveRun[], runsLeft: number, newId: () => string) {
+    this.#taskId = taskId;
+    this.#plan = plan;
+    this.#guarded = isGuardedPlan(plan);
+    this.#live = live;
+    this.#runsLeft = runsLeft;
+    this.#newId = newId;
+  }
+
+  get #full(): boolean {
+    return this.#runs.length + this.#passed.length >= atOnce || this.#runsLeft <= 0;
+  }
+
+  done(nextAt: number | undefined, ended: boolean): FireDecision {
+    const { times } = this.#plan;
+    const rests = times.kind === 'repeat' && times.fixedDelay;
+    const over = ended || this.#runsLeft <= 0 || (nextAt === undefined && !rests);
+    return { runs: this.#runs, passed: this.#passed, giveWay: this.#giveWay, nextAt: over ? undefined : nextAt, over };
+  }
+
+  /** Gives the first time that is left to the next fire. */
+  missed(times: readonly number[], { misfire }: SchedulePlan, now: number): number | undefined {
+    const runFrom = firstToRun(times, misfire, now);
+    return times.find((time, index) => {
+      if (this.#full) return true;
+      if (index < runFrom) this.pass('MISSED', time, `missed by more than ${misfire.threshold} ms`);
+      // All of them were asked for: none is discarded because another one still goes.
+      else this.#meet(time, misfire.action === 'FIRE_ALL');
+      return false;
+    });
+  }
+
+  /** False: it is left to the next fire. */
+  onTime(time: number): boolean {
+    if (this.#full) return false;
+    this.#meet(time, false);
+    return true;
+  }
+
+  pass(state: PassedTime['state'], scheduledAt: number, message: string, id = this.#newId()): void {
+    this.#passed.push({ id, taskKey: this.#key(scheduledAt), scheduledAt, state, message });
+  }
+
+  #meet(time: number, owed: boolean): void {
+    const id = this.#newId();
+    const { blocking } = this.#plan;
+    const meeting = meet(owed ? { ...blocking, strategy: 'SERIAL', queue: Number.POSITIVE_INFINITY } : blocking, this.#live, id);
+    if (meeting.does === 'discard') return this.pass('DISCARDED', time, meeting.message, id);
+    if (meeting.does === 'hold') for (const each of meeting.giveWay) this.#yield(each, id);
+    // What this very fire has covered leaves nothing to wait for.
+    const held = meeting.does === 'hold' && this.#live.length >= blocking.limit;
+    this.#runs.push({ id, taskKey: this.#key(time), scheduledAt: time, held, counts: true });
+    this.#runsLeft--;
+    if (this.#guarded) this.#live = [...this.#live, { id, stands: held ? 'held' : 'active' }];
+  }
+
+  #yield(run: GivesWay, to: string): void {
+    const at = this.#runs.findIndex(({ id }) => id === run.id);
+    if (at < 0) {
+      if (!this.#giveWay.some(({ id }) => id === run.id)) this.#giveWay.push(run);
+      return;
+    }
+    const [mine] = this.#runs.splice(at, 1);
+    this.#live = this.#live.filter(({ id }) => id !== run.id);
+    this.#runsLeft++;
+    if (mine !== undefined) this.pass('DISCARDED', mine.scheduledAt, `covered by run ${to}`, mine.id);
+  }
+
+  #key(time: number): string {
+    return runKey(this.#taskId, this.#guarded, time);
+  }
+}
+
+function iso(time: number): string {
+  return new Date(time).toISOString();
+}

@@ -1,0 +1,159 @@
+import type { LtsError } from '../../../shared/errors/lts-error.js';
+import type { Clock } from '../../../shared/time/clock.js';
+import type { AttemptSettlement } from '../complete/settle-attempt.js';
+import type { Dispatcher } from '../dispatch/dispatcher.js';
+import type { Worker } from '../dispatch/worker.js';
+import type { WorkerSession } from '../dispatch/worker-session.js';
+import type { CommitPipeline } from '../queue/commit-pipeline.js';
+import type { GroupQueue, OwnedGroups, OwnedPartition } from '../queue/owned-groups.js';
+import type { CancelOutcome, Fire, FireOutcome, FireRun, ScheduleRow } from '../queue/queue-store.js';
+import type { GivesWay } from './blocking.js';
+import { decideFire } from './decide-fire.js';
+import type { FiringRow } from './fire-window.js';
+import type { GuardedRuns } from './guarded-runs.js';
+import type { PlanCache } from './plan-cache.js';
+
+/** Called once: with what the store says, or with what kept the fire from it. */
+export type Fired = (outcome: FireOutcome | undefined, error: LtsError | undefined) => void;
+
+/** A slot that is reserved for a run. */
+interface Reserved {
+  worker: Worker;
+  session: WorkerSession | undefined;
+}
+
+/** Jobs above this size are not kept with their ready rows. */
+const smallJobBytes = 4_096;
+
+/** A fire: decide → one durable write → memory follows. Runs go straight to a free worker in that write. */
+export class Firing {
+  readonly #groups: OwnedGroups;
+  readonly #pipeline: CommitPipeline;
+  readonly #dispatcher: Dispatcher;
+  readonly #settlement: AttemptSettlement;
+  readonly #guarded: GuardedRuns;
+  readonly #plans: PlanCache;
+  readonly #clock: Clock;
+  readonly #newId: (now: number) => string;
+
+  constructor(parts: {
+    groups: OwnedGroups;
+    pipeline: CommitPipeline;
+    dispatcher: Dispatcher;
+    settlement: AttemptSettlement;
+    guarded: GuardedRuns;
+    plans: PlanCache;
+    clock: Clock;
+    newId: (now: number) => string;
+  }) {
+    this.#groups = parts.groups;
+    this.#pipeline = parts.pipeline;
+    this.#dispatcher = parts.dispatcher;
+    this.#settlement = parts.settlement;
+    this.#guarded = parts.guarded;
+    this.#plans = parts.plans;
+    this.#clock = parts.clock;
+    this.#newId = parts.newId;
+  }
+
+  /** Answers the times that have come. Gives how the schedule stands after it; undefined: it is over. */
+  fire(owned: OwnedPartition, row: FiringRow, fired: (next: ScheduleRow | undefined, outcome: FireOutcome | undefined, error: LtsError | undefined) => void): void {
+    const now = this.#clock.now();
+    const { plan, timetable } = this.#plans.of(row);
+    const live = this.#guarded.find(row.nodeGroup, row.taskId)?.runs ?? [];
+    const { runs, passed, nextAt, over, giveWay } = decideFire({ row, plan, timetable, live }, now, () => this.#newId(now));
+    const { nodeGroup, sched, version } = row;
+    this.store(owned, row, plan.blocking.limit, { kind: 'fire', partition: owned.partition, nodeGroup, sched, version, from: row.nextAt, nextAt, over, at: now, runs, passed }, (outcome, error) => {
+      if (outcome?.applied !== true) return fired(undefined, outcome, error);
+      for (const run of giveWay) this.#end(owned.partition, nodeGroup, run);
+      fired(over ? undefined : { ...row, nextAt, fires: row.fires + runs.length, lastAt: runs.at(-1)?.scheduledAt ?? row.lastAt }, outcome, undefined);
+    });
+  }
+
+  /** Stores a fire; memory follows before `fired` is called. */
+  store(owned: OwnedPartition, row: ScheduleRow, limit: number, fire: Fire, fired: Fired): void {
+    const { runs, nodeGroup, partition } = fire;
+    const group = this.#groups.group(nodeGroup, partition);
+    const reserved = runs.map((run) => this.#reserve(owned, group, row, run));
+    this.#guarded.begin(partition, nodeGroup, row.taskId, limit, runs);
+    this.#pipeline.add(fire, (outcome, error) => {
+      const stored = outcome as FireOutcome | undefined;
+      const applied = stored?.applied === true;
+      runs.forEach((run, index) => {
+        const made = applied ? stored.runs[index] : undefined;
+        this.#unreserve(group, run, run.job ?? row.job, reserved[index], made?.placement === 'started');
+        // Loaded anew meanwhile: the load has told of it.
+        if (this.#groups.partitions.get(partition) !== owned) return;
+        if (made === undefined) this.#guarded.ended(run.id);
+        else this.#made(group, row, fire, run, made, reserved[index]);
+      });
+      fired(stored, error);
+    }, runs.reduce((bytes, { job }) => bytes + (job?.length ?? 0), bytesOf(fire)));
+  }
+
+  #reserve(owned: OwnedPartition, group: GroupQueue, row: ScheduleRow, run: FireRun): Reserved | undefined {
+    if (run.held) return undefined;
+    const job = run.job ?? row.job;
+    const worker = job === undefined ? undefined : this.#dispatcher.reserve(group, row.type, job.length);
+    if (worker === undefined) {
+      group.admitting++;
+      return undefined;
+    }
+    run.start = { worker: worker.identity, fence: this.#groups.nextFence(owned) };
+    return { worker, session: worker.session };
+  }
+
+  #unreserve(group: GroupQueue, run: FireRun, job: Buffer | undefined, reserved: Reserved | undefined, started: boolean): void {
+    if (run.held) return;
+    if (reserved === undefined) {
+      group.admitting--;
+      return;
+    }
+    reserved.session?.unreserve(job?.length ?? 0);
+    group.gate.end(started);
+    if (!started) this.#dispatcher.dispatch(group);
+  }
+
+  #made(group: GroupQueue, { type, priority, policy, job: jobOfSchedule }: ScheduleRow, { partition, at }: Fire, run: FireRun, made: FireOutcome['runs'][number], reserved: Reserved | undefined): void {
+    const { id, scheduledAt, start } = run;
+    const job = run.job ?? jobOfSchedule;
+    switch (made.placement) {
+      case 'started':
+        if (reserved === undefined || start === undefined || job === undefined) break;
+        this.#dispatcher.handOut({ partition, id, nodeGroup: group.name, type, priority, dueAt: scheduledAt, createdAt: at, policy, job, start }, made.seq, reserved.worker, reserved.session);
+        break;
+      case 'ready':
+        this.#dispatcher.enter({
+          seq: made.seq,
+          id,
+          nodeGroup: group.name,
+          type,
+          priority,
+          dueAt: scheduledAt,
+          scheduledAt,
+          policy,
+          attempts: 0,
+          retryTimes: 0,
+          lostTimes: 0,
+          job: job !== undefined && job.length <= smallJobBytes ? job : undefined,
+        });
+        break;
+      case 'waiting':
+        group.waiting++;
+        break;
+    }
+    this.#guarded.made(id, made.seq);
+  }
+
+  /** On failure it is left to end by itself: the new run is held until then. */
+  #end(partition: number, nodeGroup: string, { id, as }: GivesWay): void {
+    this.#pipeline.add({ kind: 'cancel', partition, nodeGroup, id, as, at: this.#clock.now() }, (outcome, error) => {
+      if (error === undefined) this.#settlement.cancelled(nodeGroup, outcome as CancelOutcome);
+    });
+  }
+}
+
+/** About what a fire brings into the store beside jobs. */
+function bytesOf({ runs, passed }: Fire): number {
+  return 256 + 128 * (runs.length + passed.length);
+}
