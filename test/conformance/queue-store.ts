@@ -8,6 +8,7 @@ import { ownership } from './queue-store-ownership.js';
 import { queries } from './queue-store-queries.js';
 import { results } from './queue-store-results.js';
 import { runs } from './queue-store-runs.js';
+import { schedules } from './queue-store-schedules.js';
 
 /** What every adapter of QueueStore has to do. */
 export function queueStoreConformance(name: string, make: MakeBench): void {
@@ -41,6 +42,9 @@ export function queueStoreConformance(name: string, make: MakeBench): void {
     });
     describe('limits', () => {
       limits(current);
+    });
+    describe('schedules', () => {
+      schedules(current);
     });
     describe('queries', () => {
       queries(current);

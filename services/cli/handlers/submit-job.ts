@@ -19,6 +19,7 @@ export const submitJob: ClientHandler<SubmitOptions> = async ({ options, target,
   if (schedule !== undefined) throw new UsageError(`--wait waits for one run, and task ${schedule.task_id} is a schedule, which has many; leave it out`);
   const results = options.file === undefined ? [await submitOne(jobs[0] ?? {}, target)] : await submitBatches(jobs, target, output);
   if (!options.wait) print(results, output);
+  if (options.file === undefined && jobs.some(isSchedule)) output.message(`a schedule; see: lts schedule get --task-id ${options.taskId} --group ${options.group}`);
   const exit = worst(results);
   if (exit !== 'ok') {
     if (options.wait) print(results, output);

@@ -5,6 +5,7 @@ import type { GroupWorkers } from '../dispatch/group-workers.js';
 import type { Ownership } from '../lead/ownership.js';
 import type { GroupQueue } from '../queue/owned-groups.js';
 import type { StoreHealth } from '../queue/queue-store.js';
+import { heldUntil } from '../queue/schedule-store.js';
 import type { InstanceRow, StatusQueries } from '../queue/status-queries.js';
 
 /** What the answer is drawn from, at one moment. */
@@ -42,7 +43,7 @@ export function explain({ instance, workers, limit, before, now }: ExplainInput)
 }
 
 function whyWaiting(instance: InstanceRow, now: number): WaitCause {
-  if (instance.blocked) return { reason: 'WAIT_REASON_SAME_TASK_RUNNING', message: `an earlier run of task ${instance.taskId} has not ended` };
+  if (instance.blocked || instance.dueAt === heldUntil) return { reason: 'WAIT_REASON_SAME_TASK_RUNNING', message: `an earlier run of task ${instance.taskId} has not ended` };
   const inMs = Math.max(instance.dueAt - now, 0);
   if (instance.attempts > 0) {
     return { reason: 'WAIT_REASON_RETRY_BACKOFF', message: `retry ${instance.retryTimes} is due in ${inMs} ms`, until: instance.dueAt };

@@ -151,6 +151,9 @@ async function findInstance(store: QueueStore, ownership: Ownership, { instance_
   const target: InstanceTarget = instance_id === '' ? { taskId: task_id, nodeGroup: node_group } : { id: instance_id };
   const row = await store.findInstance(target);
   if (row !== undefined) return row;
+  if (instance_id === '' && (await store.findSchedule(node_group, task_id)) !== undefined) {
+    throw new LtsError('INSTANCE_NOT_FOUND', `task ${task_id} of group ${node_group} is a schedule of which no run is kept yet; see "lts schedule get"`);
+  }
   const named = instance_id === '' ? `task ${task_id} of group ${node_group}` : `instance ${instance_id}`;
   throw new LtsError('INSTANCE_NOT_FOUND', `there is no ${named}; check the id, or it is older than the retention`);
 }
