@@ -9,7 +9,7 @@ export default defineConfig({
   test: {
     maxWorkers: 2,
     projects: [
-      suite('unit', ['services/**/*.test.js', 'shared/**/*.test.js', 'test/kit/**/*.test.js', 'test/checker/**/*.test.js', 'test/chaos/unit/**/*.test.js', 'test/demo/**/*.test.js', 'test/repair/**/*.test.js', 'test/rules/**/*.test.js']),
+      suite('unit', ['services/**/*.test.js', 'shared/**/*.test.js', 'test/kit/**/*.test.js', 'test/checker/**/*.test.js', 'test/chaos/unit/**/*.test.js', 'test/demo/**/*.test.js', 'test/repair/**/*.test.js', 'test/schedules/**/*.test.js', 'test/rules/**/*.test.js']),
       suite('conformance', ['test/conformance/**/*.test.js'], { testTimeout: 60_000 }),
       suite('simulation', ['test/simulation/**/*.test.js'], { testTimeout: 600_000 }),
       suite('cluster', ['test/cluster/**/*.test.js'], { testTimeout: 120_000, hookTimeout: 120_000, fileParallelism: false }),

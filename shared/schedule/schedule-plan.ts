@@ -201,19 +201,20 @@ function refuseCronOptions(job: ScheduleFields): void {
 }
 
 function isSet(value: unknown): boolean {
-  return value !== undefined && value !== null && value !== '' && Number(value) !== 0 && !String(value).endsWith('_UNSPECIFIED');
+  if (typeof value === 'string') return value !== '' && !value.endsWith('_UNSPECIFIED');
+  return value !== undefined && value !== null && Number(value) !== 0;
 }
 
-function neverFires(job: ScheduleFields, { times }: SchedulePlan): string {
+function neverFires(job: ScheduleFields, { times, endAt }: SchedulePlan): string {
   const bounds = isSet(job.start_time) || isSet(job.end_time) ? ' between start_time and end_time' : '';
   if (times.kind === 'cron') return `cron_expression is "${times.expression}", which never fires${bounds}; look at it with "lts schedule preview"`;
-  if (times.kind === 'repeat') return `the first fire would be at ${times.first}, after end_time ${job.end_time}; give a later end, or an earlier trigger_time`;
+  if (times.kind === 'repeat') return `the first fire would be at ${times.first}, after end_time ${endAt}; give a later end, or an earlier trigger_time`;
   return `daily_window never fires${bounds}; give a later end_time`;
 }
 
 /** The name of an enum of the contract without its prefix. */
 function chosen<T extends string>(value: unknown, prefix: string, unset: T): T {
-  return isSet(value) ? (String(value).slice(prefix.length) as T) : unset;
+  return typeof value === 'string' && isSet(value) ? (value.slice(prefix.length) as T) : unset;
 }
 
 function timeOfDay(text: string): number {

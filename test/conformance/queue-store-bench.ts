@@ -2,24 +2,35 @@ import { newId } from '../../shared/ids.js';
 import type {
   Admit,
   AdmitOutcome,
+  Alter,
+  AlterOutcome,
   Cancel,
   CancelOutcome,
+  Enroll,
+  EnrollOutcome,
   Finish,
   FinishOutcome,
+  Fire,
+  FireOutcome,
+  FireRun,
   GroupLimits,
   HeldEpoch,
   Limit,
   Outcome,
   OwnerIdentity,
+  PassedTime,
   Promote,
   PromoteOutcome,
   QueueStore,
+  Release,
+  ReleaseOutcome,
   RunPolicy,
   Start,
   StartOutcome,
   Transition,
   WorkerIdentity,
 } from '../../services/job-tracker/queue/queue-store.js';
+import { runKey } from '../../services/job-tracker/queue/task-key.js';
 import { encodeJob } from '../../shared/grpc/job-codec.js';
 
 /** A database of its own, on which any number of stores can be connected. */
@@ -109,6 +120,45 @@ export function limit(limits: GroupLimits, values: Partial<Limit> = {}): Limit {
   return { kind: 'limit', partition: 0, nodeGroup: 'group', limits, ...values };
 }
 
+/** A schedule to take in: of task "task", first at t0 + 1,000, unless it says otherwise. */
+export function enroll(values: Partial<Enroll> = {}): Enroll {
+  const { kind: _kind, ...given } = values;
+  const { id, clientId, partition, nodeGroup, taskId, type, priority, createdAt, needFeedback, submitNodeGroup, replaceOnExist, policy, job } = admit(given);
+  return {
+    kind: 'enroll', id, clientId, partition, nodeGroup, taskId, type, priority, createdAt, needFeedback, submitNodeGroup, replaceOnExist, policy, job,
+    plan: 'every second',
+    nextAt: t0 + 1_000,
+    ...values,
+  };
+}
+
+/** A fire of a schedule of "group" that answers t0 + 1,000 and moves on to t0 + 2,000, unless it says otherwise. */
+export function fire(schedule: { sched: number; version: number }, values: Partial<Fire> = {}): Fire {
+  const { sched, version } = schedule;
+  return {
+    kind: 'fire', partition: 0, nodeGroup: 'group', sched, version, from: t0 + 1_000, nextAt: t0 + 2_000, over: false, at: t0 + 1_001, runs: [], passed: [],
+    ...values,
+  };
+}
+
+/** A guarded run of "task" for a time. */
+export function fireRun(scheduledAt: number, values: Partial<FireRun> = {}): FireRun {
+  return { id: newId(), taskKey: runKey('task', true, scheduledAt), scheduledAt, held: false, counts: true, ...values };
+}
+
+/** A time of "task" that does not run. */
+export function passed(scheduledAt: number, values: Partial<PassedTime> = {}): PassedTime {
+  return { id: newId(), taskKey: runKey('task', true, scheduledAt), scheduledAt, state: 'MISSED', message: 'nobody was there', ...values };
+}
+
+export function alter(change: Alter['change'], values: Partial<Alter> = {}): Alter {
+  return { kind: 'alter', change, partition: 0, nodeGroup: 'group', taskId: 'task', at: t0 + 4, ...values };
+}
+
+export function release(seq: number, values: Partial<Release> = {}): Release {
+  return { kind: 'release', partition: 0, nodeGroup: 'group', seq, at: t0 + 5, ...values };
+}
+
 /** An open store whose partitions are taken. */
 export class OpenStore {
   readonly store: QueueStore;
@@ -136,6 +186,10 @@ export class OpenStore {
   async one(transition: Finish): Promise<FinishOutcome>;
   async one(transition: Cancel): Promise<CancelOutcome>;
   async one(transition: Promote): Promise<PromoteOutcome>;
+  async one(transition: Enroll): Promise<EnrollOutcome>;
+  async one(transition: Fire): Promise<FireOutcome>;
+  async one(transition: Alter): Promise<AlterOutcome>;
+  async one(transition: Release): Promise<ReleaseOutcome>;
   async one(transition: Transition): Promise<Outcome>;
   async one(transition: Transition): Promise<Outcome> {
     const [outcome] = await this.commit([transition]);
@@ -155,6 +209,20 @@ export class OpenStore {
     const outcome = await this.one(admit({ ...values, start: { worker, fence: 1 } }));
     if (outcome.result !== 'accepted' || outcome.placement !== 'started') throw new Error(`not started: ${JSON.stringify(outcome)}`);
     return outcome.seq;
+  }
+
+  /** Takes a schedule in. */
+  async enrolled(values: Partial<Enroll> = {}): Promise<{ sched: number; version: number }> {
+    const outcome = await this.one(enroll(values));
+    if (outcome.result !== 'accepted' && outcome.result !== 'replaced') throw new Error(`not taken in: ${JSON.stringify(outcome)}`);
+    return outcome;
+  }
+
+  /** Makes runs of a schedule by hand, so that it stays as it is, and gives their seqs. */
+  async made(schedule: { sched: number; version: number }, runs: FireRun[], values: Partial<Fire> = {}): Promise<number[]> {
+    const outcome = await this.one(fire(schedule, { from: undefined, runs, ...values }));
+    if (!outcome.applied) throw new Error(`not made: ${JSON.stringify(outcome)}`);
+    return outcome.runs.map(({ seq }) => seq);
   }
 
   async stateOf(id: string): Promise<string | undefined> {

@@ -141,7 +141,7 @@ export function ownership(bench: () => StoreBench): void {
       nextDueAt: t0 + 100,
       schedules: { guarded: [], resting: [] },
     });
-    expect(await open.store.load(2)).toEqual({ groups: [], executing: [], nextDueAt: undefined });
+    expect(await open.store.load(2)).toEqual({ groups: [], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [] } });
   });
 
   it('keeps everything when it is closed and opened again', async () => {

@@ -1,13 +1,16 @@
 import { afterEach, beforeEach, describe } from 'vitest';
 import type { MakeBench, StoreBench } from './queue-store-bench.js';
 import { admission } from './queue-store-admission.js';
+import { alters } from './queue-store-alters.js';
 import { cancelling } from './queue-store-cancelling.js';
+import { fires } from './queue-store-fires.js';
 import { limits } from './queue-store-limits.js';
 import { model } from './queue-store-model.js';
 import { ownership } from './queue-store-ownership.js';
 import { queries } from './queue-store-queries.js';
 import { results } from './queue-store-results.js';
 import { runs } from './queue-store-runs.js';
+import { schedules } from './queue-store-schedules.js';
 
 /** What every adapter of QueueStore has to do. */
 export function queueStoreConformance(name: string, make: MakeBench): void {
@@ -41,6 +44,15 @@ export function queueStoreConformance(name: string, make: MakeBench): void {
     });
     describe('limits', () => {
       limits(current);
+    });
+    describe('schedules', () => {
+      schedules(current);
+    });
+    describe('fires of schedules', () => {
+      fires(current);
+    });
+    describe('changes of schedules', () => {
+      alters(current);
     });
     describe('queries', () => {
       queries(current);

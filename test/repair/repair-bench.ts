@@ -43,8 +43,8 @@ export class FakeWorker {
   }
 
   /** Ends these attempts, and grants their slots anew. */
-  finish(ids: readonly string[]): void {
-    const results = ids.map((id) => ({ instance_id: id, attempt: this.has.get(id) ?? 0, incarnation: this.incarnation, outcome: 'ATTEMPT_OUTCOME_SUCCESS' as const, message: '', truncated: false, retry_at: 0, started_at: 1, ended_at: 2 }));
+  finish(ids: readonly string[], outcome: 'SUCCESS' | 'FAILED' | 'LATER' | 'EXCEPTION' | 'INTERRUPTED' | 'CANCELLED' = 'SUCCESS'): void {
+    const results = ids.map((id) => ({ instance_id: id, attempt: this.has.get(id) ?? 0, incarnation: this.incarnation, outcome: `ATTEMPT_OUTCOME_${outcome}` as const, message: '', truncated: false, retry_at: 0, started_at: 1, ended_at: 2 }));
     for (const id of ids) this.has.delete(id);
     this.#core.results.take(this.worker, this.session, { sequence: ++this.#sequence, results, predecessors: [], ended: [] });
     this.#core.directory.slots(this.worker, this.session.granted + ids.length);

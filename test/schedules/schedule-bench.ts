@@ -1,0 +1,111 @@
+import { newId } from '../../shared/ids.js';
+import type { ScheduleRow } from '../../services/job-tracker/queue/queue-store.js';
+import type { InstanceRow } from '../../services/job-tracker/queue/status-queries.js';
+import type { ShownSchedule } from '../../services/job-tracker/schedule/schedule-control.js';
+import { eventually } from '../kit/eventually.js';
+import { type FakeWorker, RepairBench } from '../repair/repair-bench.js';
+
+export const minuteMs = 60_000;
+
+/** A whole tracker with one schedule "task" of group g, that one worker runs. */
+export class ScheduleBench {
+  readonly bench: RepairBench;
+  worker: FakeWorker;
+  readonly name = { nodeGroup: 'g', taskId: 'task' };
+
+  private constructor(bench: RepairBench) {
+    this.bench = bench;
+    this.worker = bench.worker(8);
+  }
+
+  static async start(): Promise<ScheduleBench> {
+    return new ScheduleBench(await RepairBench.start());
+  }
+
+  get control(): RepairBench['core']['schedules'] {
+    return this.bench.core.schedules;
+  }
+
+  /** Every minute, the next one in less than a minute. */
+  cron(fields: object = {}): Promise<string> {
+    return this.bench.submit({ task_id: 'task', cron_expression: '* * * * *', ...fields });
+  }
+
+  /** Every minute, the first one at once. */
+  repeat(fields: object = {}): Promise<string> {
+    return this.bench.submit({ task_id: 'task', repeat_interval: minuteMs, repeat_count: -1, ...fields });
+  }
+
+  /** The live schedule. */
+  row(): Promise<ScheduleRow | undefined> {
+    return this.bench.store.findSchedule('g', 'task');
+  }
+
+  /** Its runs and passed times, oldest scheduled time first. */
+  async runs(): Promise<InstanceRow[]> {
+    const { rows } = await this.bench.store.listInstances({ nodeGroup: 'g', taskId: 'task', states: [], before: undefined, limit: 1_000 });
+    return rows.toSorted((a, b) => a.scheduledAt - b.scheduledAt || a.seq - b.seq);
+  }
+
+  async states(): Promise<string[]> {
+    return (await this.runs()).map(({ state }) => state);
+  }
+
+  get now(): number {
+    return this.bench.clock.now();
+  }
+
+  /** Lets time pass in steps of a second until the condition is true. */
+  async until(condition: () => boolean | Promise<boolean>, what: string, mostTicks = 400): Promise<void> {
+    let ticks = 0;
+    await eventually(async () => {
+      if (await condition()) return true;
+      if (ticks++ > mostTicks) return false;
+      await this.bench.ticks(1);
+      return false;
+    }, { what, everyMs: 1, withinMs: 20_000 });
+  }
+
+  /** Waits until the worker was sent so many tasks in all; gives the id of the last one. */
+  async got(count: number): Promise<string> {
+    await this.until(() => this.worker.got.length >= count, `task ${count} comes`);
+    return this.worker.got[count - 1] ?? '';
+  }
+
+  /** Ends what the worker has of it, and waits until that is stored. */
+  async finish(id: string, outcome?: Parameters<FakeWorker['finish']>[1]): Promise<InstanceRow> {
+    this.worker.finish([id], outcome);
+    await eventually(() => !this.bench.core.groups.executions.has(id), { what: `${id} has ended`, everyMs: 1, withinMs: 5_000 });
+    return this.instance(id);
+  }
+
+  async instance(id: string): Promise<InstanceRow> {
+    const row = await this.bench.store.findInstance({ id });
+    if (row === undefined) throw new Error(`there is no instance ${id}`);
+    return row;
+  }
+
+  /** So many minutes pass, with all that is due in them. */
+  minutes(count: number): Promise<void> {
+    return this.bench.ticks(count * 60);
+  }
+
+  trigger(fields: object = {}): Promise<{ instanceId: string; waits: boolean }> {
+    return this.control.trigger({ ...this.name, instanceId: '', extParams: {}, payload: undefined, scheduledTime: 0, ...fields });
+  }
+
+  get(): Promise<ShownSchedule> {
+    return this.control.get(this.name);
+  }
+
+  newId(): string {
+    return newId(this.now);
+  }
+
+  /** Nothing may have been mended. */
+  async stop(): Promise<Record<string, number>> {
+    const repairs = await this.bench.repairs();
+    await this.bench.stop();
+    return repairs;
+  }
+}
