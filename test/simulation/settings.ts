@@ -50,6 +50,6 @@ export function settingsOf(seed: number): Settings {
     faultEveryMs: random.pick([1_500, 4_000, 10_000, 30_000]),
     stepMs: random.pick([5_000, 5_000, 5_000, 3_600_000, dayMs]),
     storeHasClock: random.chance(0.5),
-    scheduleShare: random.pick([0, 0, 0]),
+    scheduleShare: random.pick([0.05, 0.2, 0.5]),
   };
 }

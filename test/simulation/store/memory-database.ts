@@ -4,6 +4,7 @@ import {
   type OwnerIdentity, type ReadyKey, type ReadyRow, type ScheduleKey, type ScheduleQueries, type ScheduleRow, type StoredOwner, type Transition,
 } from '../../../services/job-tracker/queue/queue-store.js';
 import { isGuarded } from '../../../services/job-tracker/queue/task-key.js';
+import { timeOfId } from '../../../shared/ids.js';
 import { isBefore, readyRow, type Row, type RowState, small, type StoredSchedule, Tables, taskKey } from './rows.js';
 import { applyTransition } from './transitions.js';
 
@@ -194,12 +195,15 @@ export class MemoryDatabase {
       tables.feedback.delete(id);
       tables.logs.delete(id);
     }
-    return old.length;
+    const past = [...tables.past.keys()].filter((id) => timeOfId(id) < before);
+    for (const id of past) tables.past.delete(id);
+    return old.length + past.length;
   }
 
-  /** The newest instance of a task. */
+  /** The newest living instance of a task; the newest one when none lives. */
   newestOf(task: { nodeGroup: string; taskId: string }): string | undefined {
-    return [...this.tables.rows.values()].findLast((row) => row.state !== 'IGNORED' && row.nodeGroup === task.nodeGroup && row.taskId === task.taskId)?.id;
+    const newest = (rows: Map<number, Row>): string | undefined => [...rows.values()].findLast((row) => row.state !== 'IGNORED' && row.nodeGroup === task.nodeGroup && row.taskId === task.taskId)?.id;
+    return newest(this.tables.live) ?? newest(this.tables.rows);
   }
 }
 
