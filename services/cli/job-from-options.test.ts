@@ -7,6 +7,24 @@ import { jobFromOptions } from './job-from-options.js';
 import { intoBatches, jobsFromLines } from './jobs-from-lines.js';
 import { parseTime } from './parse-time.js';
 
+/** All fields of a schedule, as a line has them. */
+const firing = {
+  cron_expression: '0 0 3 * * ?',
+  cron_dialect: 'CRON_DIALECT_QUARTZ',
+  time_zone: 'Europe/Berlin',
+  dst_gap: 'DST_GAP_POLICY_SKIP',
+  dst_overlap: 'DST_OVERLAP_POLICY_SECOND',
+  repeat_interval: 1_000,
+  repeat_count: -1,
+  repeat_mode: 'REPEAT_MODE_FIXED_DELAY',
+  rely_on_prev_cycle: false,
+  misfire_policy: { action: 'MISFIRE_ACTION_FIRE_ALL', threshold: 1, newest: 2, window: 3 },
+  blocking_policy: { strategy: 'BLOCKING_STRATEGY_SERIAL', limit: 3 },
+  start_time: 1,
+  end_time: 2,
+  daily_window: { from: '09:00', to: '17:00', weekdays: [1, 7] },
+};
+
 const settings = defineSettings(submitOptions);
 const job = (flags: Record<string, unknown>): ReturnType<typeof jobFromOptions> =>
   jobFromOptions(loadSettings(settings, { flags: { taskId: 't', group: 'g', ...flags }, env: {} }).values, 1_000_000);
@@ -56,6 +74,50 @@ describe('jobFromOptions', () => {
     });
   });
 
+  it('reads every option of a schedule', () => {
+    const cron = job({
+      cron: '0 30 2 * * ?',
+      dialect: 'quartz',
+      zone: 'Europe/Berlin',
+      gap: 'run-before',
+      overlap: 'both',
+      misfire: 'fire-all',
+      misfireThreshold: '5m',
+      misfireNewest: '10',
+      misfireWindow: '1h',
+      blocking: 'serial',
+      blockingLimit: '5',
+      start: '+1s',
+      end: '2030-01-01T00:00:00Z',
+    });
+    expect(cron).toMatchObject({
+      cron_expression: '0 30 2 * * ?',
+      cron_dialect: 'CRON_DIALECT_QUARTZ',
+      time_zone: 'Europe/Berlin',
+      dst_gap: 'DST_GAP_POLICY_RUN_BEFORE',
+      dst_overlap: 'DST_OVERLAP_POLICY_BOTH',
+      misfire_policy: { action: 'MISFIRE_ACTION_FIRE_ALL', threshold: 300_000, newest: 10, window: 3_600_000 },
+      blocking_policy: { strategy: 'BLOCKING_STRATEGY_SERIAL', limit: 5 },
+      start_time: 1_001_000,
+      end_time: Date.UTC(2030, 0, 1),
+    });
+    expect(Object.keys(cron).filter((field) => field.startsWith('repeat') || field.startsWith('rely'))).toEqual([]);
+    expect(job({ repeatEvery: '250ms' })).toMatchObject({ repeat_interval: 250, repeat_count: -1 });
+    expect(job({ repeatEvery: '1s', repeatCount: '3', fixedDelay: true })).toMatchObject({ repeat_count: 3, repeat_mode: 'REPEAT_MODE_FIXED_DELAY' });
+    const window = job({ repeatEvery: '15m', window: '22:00-02:00', weekdays: ['mon-wed', 'SUN'] });
+    expect(window).toMatchObject({ repeat_interval: 900_000, daily_window: { from: '22:00', to: '02:00', weekdays: [1, 2, 3, 7] } });
+    expect(window).not.toHaveProperty('repeat_count');
+    expect(() => job({ weekdays: ['MON'] })).toThrow('--window');
+    expect(() => job({ repeatEvery: '1m', window: '09:00' })).toThrow('--window 09:00 is not');
+    expect(() => job({ repeatEvery: '1m', window: '09:00-10:00', weekdays: ['someday'] })).toThrow('--weekdays someday');
+  });
+
+  it('lets runs overlap where that is asked for', () => {
+    expect(job({ cron: '@daily', blocking: 'concurrent', blockingLimit: '2' })).toMatchObject({ rely_on_prev_cycle: false, blocking_policy: { strategy: 'BLOCKING_STRATEGY_CONCURRENT', limit: 2 } });
+    expect(job({ cron: '@daily', rely: 'false' })).toMatchObject({ rely_on_prev_cycle: false });
+    expect(job({ cron: '@daily', rely: 'true', blocking: 'concurrent' })).toMatchObject({ rely_on_prev_cycle: true });
+  });
+
   it('knows the three retry laws', () => {
     expect(job({ retryDelay: ['5s'] }).retry_policy).toEqual({ law: 'RETRY_LAW_FIXED', delay: 5_000 });
     expect(job({ retryDelay: ['5s'], retryMaxDelay: '1m' }).retry_policy).toEqual({ law: 'RETRY_LAW_EXPONENTIAL', delay: 5_000, max_delay: 60_000 });
@@ -81,17 +143,24 @@ describe('parseTime', () => {
 });
 
 describe('jobsFromLines', () => {
+  it('knows every field of a schedule', () => {
+    const job = { task_id: 't', node_group: 'g', ...firing, type: 'x' };
+    expect(jobsFromLines(JSON.stringify(job))).toMatchObject([job]);
+  });
+
   it('reads jobs with their payload in three forms', () => {
     const lines = [
       '{"task_id":"a","node_group":"g","payload":"aGk="}',
       '',
       '{"task_id":"b","node_group":"g","payload_text":"hi","priority":1}',
       '{"task_id":"c","node_group":"g","payload_json":{"x":1},"content_type":"application/vnd.x+json"}',
+      '{"task_id":"d","node_group":"g","cron_expression":"@daily","misfire_policy":{"action":"MISFIRE_ACTION_SKIP"},"rely_on_prev_cycle":false}',
     ];
     expect(jobsFromLines(lines.join('\n'))).toMatchObject([
       { task_id: 'a', payload: Buffer.from('hi') },
       { task_id: 'b', payload: Buffer.from('hi'), content_type: 'text/plain', priority: 1 },
       { task_id: 'c', payload: Buffer.from('{"x":1}'), content_type: 'application/vnd.x+json' },
+      { task_id: 'd', cron_expression: '@daily', misfire_policy: { action: 'MISFIRE_ACTION_SKIP' }, rely_on_prev_cycle: false },
     ]);
   });
 
@@ -101,6 +170,8 @@ describe('jobsFromLines', () => {
     ['{"task_id":"a","node_group":"g","prioriti":1}', 'prioriti'],
     ['{"task_id":"a","node_group":"g","priority":"high"}', 'priority'],
     ['{"task_id":"a","node_group":"g","priority":1e12}', 'priority'],
+    ['{"task_id":"a","node_group":"g","cron_dialect":"QUARTZ"}', 'cron_dialect'],
+    ['{"task_id":"a","node_group":"g","daily_window":{"from":"09:00","til":"10:00"}}', 'daily_window'],
     ['{"task_id":"a","node_group":"g","payload":"aGk=","payload_text":"x"}', 'more than one payload'],
   ])('refuses %s', (line, message) => {
     expect(() => jobsFromLines(line)).toThrow(message);

@@ -8,6 +8,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LtsError } from '../../shared/errors/lts-error.js';
 import { contract } from '../../shared/grpc/contract.js';
 import type { CancelJobRequest__Output } from '../../shared/grpc/generated/lts/v1/CancelJobRequest.js';
+import type { GetScheduleRequest__Output } from '../../shared/grpc/generated/lts/v1/GetScheduleRequest.js';
+import type { ListSchedulesRequest__Output } from '../../shared/grpc/generated/lts/v1/ListSchedulesRequest.js';
+import type { Schedule } from '../../shared/grpc/generated/lts/v1/Schedule.js';
+import type { TriggerScheduleRequest__Output } from '../../shared/grpc/generated/lts/v1/TriggerScheduleRequest.js';
 import type { GetInstanceRequest__Output } from '../../shared/grpc/generated/lts/v1/GetInstanceRequest.js';
 import type { GetInstanceResponse } from '../../shared/grpc/generated/lts/v1/GetInstanceResponse.js';
 import type { ListInstancesRequest__Output } from '../../shared/grpc/generated/lts/v1/ListInstancesRequest.js';
@@ -95,6 +99,34 @@ const adminService = {
   ListQueues: handlers.unary(() => ({ queues: [{ node_group: 'demo', ready: 4, workers: 2, limits: { max_running: 3 } }] })),
 };
 
+const schedule = (name: { task_id: string; node_group: string }): Schedule => ({
+  schedule_id: 's-1',
+  job: { ...name, cron_expression: '0 3 * * *', time_zone: 'Europe/Berlin', misfire_policy: { action: 'MISFIRE_ACTION_SKIP' } },
+  state: 'SCHEDULE_STATE_ACTIVE',
+  next_fire_time: 1_700_000_000_000,
+  next_fire_times: [1_700_000_000_000, 1_700_086_400_000],
+  fire_count: 4,
+});
+
+const scheduleService = {
+  GetSchedule: handlers.unary((request: GetScheduleRequest__Output) => {
+    if (request.task_id === 'none') throw new LtsError('NOT_FOUND', 'there is no such schedule');
+    return { schedule: schedule(request) };
+  }),
+  ListSchedules: handlers.unary((request: ListSchedulesRequest__Output) => ({
+    schedules: Array.from({ length: Math.min(request.page_size, 2) }, (_, n) => schedule({ task_id: `${request.state}${request.page_token}${n}`, node_group: request.node_group })),
+    next_page_token: request.page_token === '' ? 'p' : '',
+  })),
+  SuspendSchedule: handlers.unary((request: GetScheduleRequest__Output) => ({ schedule: { ...schedule(request), state: 'SCHEDULE_STATE_SUSPENDED' as const, next_fire_times: [], next_fire_time: 0 }, changed: true })),
+  ResumeSchedule: handlers.unary((request: GetScheduleRequest__Output) => ({ schedule: schedule(request), changed: false })),
+  DeleteSchedule: handlers.unary(() => ({ running_instance_ids: ['i-runs'], cancelled_instance_ids: ['i-waited'] })),
+  TriggerSchedule: handlers.unary((request: TriggerScheduleRequest__Output) => {
+    triggers.push(request);
+    return { instance_id: request.instance_id, waits: request.task_id === 'busy' };
+  }),
+};
+const triggers: TriggerScheduleRequest__Output[] = [];
+
 beforeAll(async () => {
   elsewhere = createServer();
   elsewhere.addService(contract.JobService.service, { ...jobService, SubmitJob: handlers.unary(() => ({ result: { instance_id: 'at-the-owner', outcome: 'SUBMIT_OUTCOME_ACCEPTED' } })) });
@@ -102,6 +134,7 @@ beforeAll(async () => {
   server = createServer();
   server.addService(contract.JobService.service, jobService);
   server.addService(contract.AdminService.service, adminService);
+  server.addService(contract.ScheduleService.service, scheduleService);
   target = `127.0.0.1:${await listen(server, '127.0.0.1', 0)}`;
 });
 
@@ -212,5 +245,36 @@ describe('lts', () => {
   it('shows the limits of a group when none is to be set', async () => {
     expect((await run(['queue', 'limit', 'demo'])).out).toMatch(/max running +3\n/);
     expect((await run(['queue', 'limit', 'other'])).out).toMatch(/max running +none\n/);
+  });
+
+  it('does not wait for a schedule, and says where to look at it', async () => {
+    const cron = ['--task-id', 'nightly', '--group', 'g', '--cron', '@daily'];
+    expect(await run(['job', 'submit', ...cron, '--wait'])).toMatchObject({ code: 2, out: '', err: expect.stringContaining('task nightly is a schedule') });
+    expect(await run(['job', 'submit', ...cron])).toMatchObject({ code: 0, out: expect.stringContaining('ACCEPTED'), err: 'a schedule; see: lts schedule get --task-id nightly --group g\n' });
+  });
+
+  it('lists schedules page by page, and shows one with the times to come', async () => {
+    const listed = await run(['schedule', 'list', '--group', 'g', '--state', 'ACTIVE', '--limit', '3']);
+    expect(listed.out.match(/SCHEDULE_STATE_ACTIVEp?\d +g +ACTIVE +0 3 \* \* \* Europe\/Berlin +2023-11-14T22:13:20\.000Z/g)).toHaveLength(3);
+    const shown = await run(['schedule', 'get', '--task-id', 'nightly', '--group', 'g']);
+    expect(shown.out).toMatch(/next fires +2023-11-14T22:13:20\.000Z\n +2023-11-15T22:13:20\.000Z\n/);
+    expect(await run(['schedule', 'get', '--task-id', 'none', '--group', 'g'])).toMatchObject({ code: 3, err: 'lts: NOT_FOUND: there is no such schedule\n' });
+    expect(await run(['schedule', 'get', '--task-id', 'nightly'])).toMatchObject({ code: 2, err: expect.stringContaining('--task-id and --group') });
+  });
+
+  it('suspends, resumes and deletes schedules', async () => {
+    const name = ['--task-id', 'nightly', '--group', 'g'];
+    expect(await run(['schedule', 'suspend', ...name])).toMatchObject({ code: 0, out: expect.stringMatching(/state +SUSPENDED/), err: '' });
+    expect(await run(['schedule', 'resume', ...name])).toMatchObject({ code: 0, out: expect.stringMatching(/state +ACTIVE/), err: 'it was active before\n' });
+    expect(await run(['schedule', 'delete', ...name])).toMatchObject({ code: 0, out: expect.stringMatching(/i-runs +goes on\ni-waited +CANCELLED/), err: expect.stringContaining('lts job cancel') });
+  });
+
+  it('triggers a run for a time, with other parameters, under an id of its own', async () => {
+    const ended = await run(['schedule', 'trigger', '--task-id', 'busy', '--group', 'g', '--param', 'day=monday', '--payload', 'x', '--at', '2026-06-01T03:00:00Z']);
+    expect(ended).toMatchObject({ code: 0, out: expect.stringContaining('waits for the run that is still going') });
+    expect(triggers.at(-1)).toMatchObject({ ext_params: { day: 'monday' }, payload: Buffer.from('x'), scheduled_time: Date.UTC(2026, 5, 1, 3), instance_id: expect.stringMatching(/^[0-9a-f-]{36}$/) });
+    await run(['schedule', 'trigger', '--task-id', 'nightly', '--group', 'g']);
+    expect(triggers.at(-1)).toMatchObject({ ext_params: {}, scheduled_time: 0 });
+    expect(triggers.at(-1)?.payload).toBeUndefined();
   });
 });

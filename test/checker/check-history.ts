@@ -6,7 +6,7 @@ export interface Violation {
   message: string;
 }
 
-const finalStates = new Set(['SUCCEEDED', 'FAILED', 'CANCELLED', 'REPLACED', 'LOST']);
+const finalStates = new Set(['SUCCEEDED', 'FAILED', 'CANCELLED', 'REPLACED', 'LOST', 'MISSED', 'DISCARDED']);
 
 type Of<K extends Event['kind']> = Extract<Event, { kind: K }>;
 

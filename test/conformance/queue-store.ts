@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe } from 'vitest';
 import type { MakeBench, StoreBench } from './queue-store-bench.js';
 import { admission } from './queue-store-admission.js';
+import { alters } from './queue-store-alters.js';
 import { cancelling } from './queue-store-cancelling.js';
+import { fires } from './queue-store-fires.js';
 import { limits } from './queue-store-limits.js';
 import { model } from './queue-store-model.js';
 import { ownership } from './queue-store-ownership.js';
@@ -45,6 +47,12 @@ export function queueStoreConformance(name: string, make: MakeBench): void {
     });
     describe('schedules', () => {
       schedules(current);
+    });
+    describe('fires of schedules', () => {
+      fires(current);
+    });
+    describe('changes of schedules', () => {
+      alters(current);
     });
     describe('queries', () => {
       queries(current);

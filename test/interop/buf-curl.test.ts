@@ -11,9 +11,16 @@ interface Got {
   instance: { instanceId: string; state: string; job: { taskId: string; payload: string; extParams: Record<string, string>; priority: number } };
 }
 
+interface Listed {
+  schedules?: object[];
+  schedule?: { nextFireTimes?: string[] };
+  fireTimes?: string[];
+  instanceId?: string;
+}
+
 const served = {
-  tracker: ['AdminService', 'ClusterService', 'FeedbackService', 'JobService', 'WorkerService'],
-  gateway: ['AdminService', 'FailStoreService', 'FeedbackService', 'JobService'],
+  tracker: ['AdminService', 'ClusterService', 'FeedbackService', 'JobService', 'ScheduleService', 'WorkerService'],
+  gateway: ['AdminService', 'FailStoreService', 'FeedbackService', 'JobService', 'ScheduleService'],
 };
 
 let services: TrackerAndGateway;
@@ -58,6 +65,29 @@ describe.each(['tracker', 'gateway'] as const)('buf curl against the %s, through
       ['SUBMIT_OUTCOME_REJECTED', 'INVALID_ARGUMENT'],
       ['SUBMIT_OUTCOME_DUPLICATE_IGNORED', undefined],
     ]);
+  });
+
+  it('submits a schedule, lists and previews it, and takes it through its states', async () => {
+    const schedules = (method: string, request: object): Promise<Listed> => bufCall(address(), `lts.v1.ScheduleService/${method}`, request);
+    const name = { task_id: 'yearly', node_group: group };
+    const { result } = await bufCall<Submitted>(address(), 'lts.v1.JobService/SubmitJob', { job: { ...name, cron_expression: '0 30 2 ? 1 MON#1', time_zone: 'Europe/Berlin' } });
+    expect(result.outcome).toBe('SUBMIT_OUTCOME_ACCEPTED');
+    const { schedules: listed } = await schedules('ListSchedules', { node_group: group });
+    const shown = { scheduleId: result.instanceId, state: 'SCHEDULE_STATE_ACTIVE', job: { taskId: 'yearly', cronExpression: '0 30 2 ? 1 MON#1', timeZone: 'Europe/Berlin' } };
+    expect(listed).toMatchObject([shown]);
+    const { schedule } = await schedules('GetSchedule', name);
+    expect(schedule).toMatchObject(shown);
+    const times = schedule?.nextFireTimes?.map(Number) ?? [];
+    expect(times.map((time) => new Date(time).getUTCDay())).toEqual(Array.from({ length: 10 }, () => 1));
+    const { fireTimes } = await schedules('PreviewSchedule', { cron_expression: '0 30 2 ? 1 MON#1', time_zone: 'Europe/Berlin', from: times[0] });
+    expect(fireTimes?.map(Number)).toEqual(times);
+    expect(await schedules('SuspendSchedule', name)).toMatchObject({ changed: true, schedule: { state: 'SCHEDULE_STATE_SUSPENDED' } });
+    const run = await schedules('TriggerSchedule', { ...name, ext_params: { by: 'hand' }, scheduled_time: 1_700_000_000_000 });
+    const { instance } = await bufCall<Got>(address(), 'lts.v1.AdminService/GetInstance', { instance_id: run.instanceId });
+    expect(instance).toMatchObject({ state: 'INSTANCE_STATE_READY', scheduledTime: '1700000000000', job: { taskId: 'yearly', extParams: { by: 'hand' } } });
+    expect(await schedules('ResumeSchedule', name)).toMatchObject({ changed: true });
+    expect(await schedules('DeleteSchedule', name)).toEqual({ cancelledInstanceIds: [run.instanceId] });
+    expect(await schedules('ListSchedules', { node_group: group })).toEqual({});
   });
 
   it('is told what is wrong, with the reason in the trailing metadata', async () => {

@@ -55,7 +55,7 @@ describe.each(['tracker', 'gateway'] as const)('a Python client of the %s and a 
   it('submit, cancel and run jobs, and bring the results back', async () => {
     const group = `python-${kind}`;
     const client = start('client.py', kind === 'tracker' ? services.trackerAddress : services.gatewayAddress, group);
-    await eventually(() => client.output.includes('cancel '), { withinMs: 20_000, what: `the client has submitted: ${client.output}` });
+    await eventually(() => client.output.includes('suspended '), { withinMs: 20_000, what: `the client has submitted: ${client.output}` });
     const worker = start('worker.py', services.trackerAddress, group);
     expect(await client.exited()).toBe(0);
 
@@ -64,6 +64,10 @@ describe.each(['tracker', 'gateway'] as const)('a Python client of the %s and a 
       'outcome SUBMIT_OUTCOME_REJECTED INVALID_ARGUMENT',
     ].map((line) => line.trimEnd()));
     expect(client.lines).toContain('cancel CANCEL_OUTCOME_CANCELLED');
+    expect(client.lines.filter((line) => line.startsWith('schedules ') || line.startsWith('suspended '))).toEqual([
+      'schedules nightly 0 3 * * * SCHEDULE_STATE_ACTIVE',
+      'suspended SCHEDULE_STATE_SUSPENDED 0',
+    ]);
     expect(client.lines.filter((line) => line.startsWith('result ')).sort()).toEqual([
       ...[0, 1, 2].map((n) => `result batch-${n} INSTANCE_STATE_SUCCEEDED batch-${n} got ${n}`),
       'result hello INSTANCE_STATE_SUCCEEDED hello got world',

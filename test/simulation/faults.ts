@@ -45,7 +45,7 @@ export class Faults {
 
   /** All clocks are right again, and so late that what was put off by wrong ones is due. To be called again: jobs that end meanwhile are put off once more. */
   setClocks(): void {
-    this.#aheadMs += this.#world.settings.stepMs + 60_000;
+    this.#aheadMs += (this.#aheadMs === 0 ? this.#world.settings.stepMs : Math.min(this.#world.settings.stepMs, 3_600_000)) + 60_000;
     for (const wall of this.#world.walls) wall.set(this.#aheadMs);
   }
 
@@ -207,6 +207,6 @@ export class Faults {
 
   #clockIsSet(): void {
     const { stepMs } = this.#world.settings;
-    this.#random.pick(this.#world.walls).step(this.#random.between(-stepMs, stepMs));
+    this.#random.pick(this.#world.walls).set(this.#random.between(-stepMs, stepMs));
   }
 }

@@ -56,14 +56,19 @@ export class History {
     this.#events.push(event);
   }
 
-  /** A submit was answered: 2, the same id always gets the same answer. */
-  answered(id: string, outcome: string, atMostOnce: boolean, needFeedback: boolean): void {
+  /** A submit was answered: 2, the same id always gets the same answer. A schedule is no job that ends. */
+  answered(id: string, outcome: string, job: { atMostOnce: boolean; needFeedback: boolean } | undefined): void {
     const first = this.#answers.get(id);
     if (first !== undefined && first !== outcome) this.violate(2, `${id} was answered ${first} and then ${outcome}`);
     this.#answers.set(id, outcome);
-    if (first !== undefined || (outcome !== 'SUBMIT_OUTCOME_ACCEPTED' && outcome !== 'SUBMIT_OUTCOME_REPLACED')) return;
+    if (job === undefined || first !== undefined || (outcome !== 'SUBMIT_OUTCOME_ACCEPTED' && outcome !== 'SUBMIT_OUTCOME_REPLACED')) return;
     this.#acked.add(id);
-    this.record({ kind: 'acked', id, atMostOnce, needFeedback });
+    this.record({ kind: 'acked', id, atMostOnce: job.atMostOnce, needFeedback: job.needFeedback });
+  }
+
+  /** A run of a schedule is in the store: it is promised like a job that was acked. */
+  owed(id: string, schedule: { atMostOnce: boolean; needFeedback: boolean } | undefined): void {
+    if (schedule !== undefined) this.record({ kind: 'acked', id, atMostOnce: schedule.atMostOnce, needFeedback: schedule.needFeedback });
   }
 
   cancelAcked(ids: readonly string[], now: number): void {

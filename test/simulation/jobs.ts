@@ -26,7 +26,7 @@ export interface SimJob {
 /** All that can be asked for, in every mixture. */
 export function makeJob(random: Random, id: string, nodeGroup: string, submitNodeGroup: string, now: number, tasks: number): SimJob {
   const atMostOnce = random.chance(0.15);
-  const taskId = random.chance(0.4) ? `shared-${random.int(1, tasks)}` : `own-${id}`;
+  const taskId = random.chance(0.4) ? `shared-${random.int(1, tasks)}` : random.chance(0.03) ? `cycle-${random.int(1, 4)}` : `own-${id}`;
   const needFeedback = random.chance(0.7);
   const bytes = encodeJob({
     instance_id: id,

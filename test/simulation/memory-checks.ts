@@ -30,6 +30,7 @@ export function leftovers(world: World): string[] {
   const { tables } = world.db;
   const left = [...tables.live.values()].map(({ id, state, nodeGroup, attempts, dueAt }) => `${id} of ${nodeGroup} is ${state}, attempt ${attempts}, due ${dueAt}`);
   for (const { id, deliveries, nextAt } of [...tables.feedback.values()].filter(({ dead }) => !dead)) left.push(`the result of ${id} is owed, ${deliveries} deliveries, next ${nextAt}`);
+  for (const { id, taskId, nodeGroup, state, nextAt } of tables.schedules.values()) left.push(`schedule ${id} (${taskId} of ${nodeGroup}) is ${state}, next ${nextAt}`);
   for (const { process, open } of world.clients) if (open > 0) left.push(`${process.name} waits for ${open} answers`);
   for (const { process, node, runner } of world.runningWorkers) {
     const { running } = node.attempts;

@@ -19,7 +19,14 @@ export interface Settings {
   faultEveryMs: number;
   /** Clocks are set by up to so much. */
   stepMs: number;
+  /** The store's clock is none of the trackers', and they follow it. */
+  storeHasClock: boolean;
+  /** How often a client does something with schedules, of all that it does. */
+  scheduleShare: number;
 }
+
+/** Almost: an id that was made a day ahead is refused. */
+const dayMs = 86_000_000;
 
 export function settingsOf(seed: number): Settings {
   const random = new Random(seed);
@@ -41,6 +48,8 @@ export function settingsOf(seed: number): Settings {
     loadUntilMs: faultsUntilMs + 15_000,
     faultsUntilMs,
     faultEveryMs: random.pick([1_500, 4_000, 10_000, 30_000]),
-    stepMs: random.chance(0.3) ? 3_600_000 : 5_000,
+    stepMs: random.pick([5_000, 5_000, 5_000, 3_600_000, dayMs]),
+    storeHasClock: random.chance(0.5),
+    scheduleShare: random.pick([0.05, 0.2, 0.5]),
   };
 }

@@ -5,11 +5,13 @@ import { fromBytes, type PendingJob } from '../../services/job-client/submit/pen
 import { sendBatch } from '../../services/job-client/submit/send-batch.js';
 import type { SubmitResult } from '../../shared/grpc/generated/lts/v1/SubmitResult.js';
 import { idMaker } from '../../shared/ids.js';
+import { ClientSchedules } from './client-schedules.js';
 import { makeJob, type SimJob } from './jobs.js';
 import { methods } from './network/methods.js';
 import { NodeClock, type WallClock } from './node-clock.js';
 import type { Random } from './random.js';
 import { Process } from './scheduler.js';
+import type { SimSchedule } from './schedules.js';
 import { SimRouter } from './sim-router.js';
 import type { World } from './world.js';
 
@@ -27,8 +29,8 @@ export class SimClient {
   readonly #group: string;
   readonly #newId: (now?: number) => string;
   readonly #sent: SimJob[] = [];
-  /** Sends that wait for their answers, or to be tried again. */
-  open = 0;
+  readonly schedules: ClientSchedules;
+  #sending = 0;
 
   constructor(world: World, name: string, group: string, wall: WallClock) {
     this.#world = world;
@@ -39,10 +41,16 @@ export class SimClient {
     this.#newId = idMaker(this.#random.fork().fill);
     const router = new SimRouter(world.hub, world.scheduler, this.process, world.addresses);
     this.#parts = { router, clients: this.#clients(), clock: this.#clock };
+    this.schedules = new ClientSchedules(world, this.#random, this.#parts, group, () => this.#newId(this.#clock.now()), (schedule) => this.#send([schedule], false));
     const hello = { submit_node_group: group, client_id: name, max_in_flight: this.#random.pick([1, 10, 100]) };
     const log = world.logger(this.process);
     new ResultReceiver({ ...this.#parts, log, hello, onMaster: () => undefined, masterToken: () => 0 }, (result) => this.#handle(result.feedback_id, result.state), 10);
     this.#loadLater();
+  }
+
+  /** Calls that wait for their answers, or to be tried again. */
+  get open(): number {
+    return this.#sending + this.schedules.open;
   }
 
   /** Submits one job for each group now. */
@@ -62,6 +70,7 @@ export class SimClient {
 
   #act(): void {
     const { groups, settings } = this.#world;
+    if (this.#random.chance(settings.scheduleShare)) return this.schedules.act();
     if (this.#random.chance(0.1) && this.#sent.length > 0) return this.#cancel(this.#random.pick(this.#sent.slice(-20)));
     // An answer that was lost, so that the whole batch is sent once more although it has come.
     if (this.#random.chance(0.08) && this.#sent.length > 0) return this.#send(this.#sent.slice(-this.#random.int(1, 4)), false);
@@ -80,13 +89,13 @@ export class SimClient {
     this.#send(jobs, false);
   }
 
-  #send(jobs: readonly SimJob[], late: boolean): void {
-    this.open++;
-    const sink = { settle: (index: number, result: SubmitResult) => this.#settle(jobs[index] as SimJob, result) };
+  #send(jobs: readonly (SimJob | SimSchedule)[], late: boolean): void {
+    this.#sending++;
+    const sink = { settle: (index: number, result: SubmitResult) => this.#settle(jobs[index] as SimJob | SimSchedule, result) };
     const pending = jobs.map((job, index) => fromBytes(job.bytes, sink, index, late));
     sendBatch(this.#parts, pending, callMs).then(
       ({ jobs: unsent }) => {
-        this.open--;
+        this.#sending--;
         if (unsent.length > 0) this.#sendLater(unsent);
       },
       (error: unknown) => this.#world.history.violate(0, `${this.process.name} could not send: ${String(error)}`),
@@ -95,34 +104,34 @@ export class SimClient {
 
   /** As the outbox does: the same ids, until they are answered. */
   #sendLater(unsent: readonly PendingJob[]): void {
-    this.open++;
-    const jobs = unsent.flatMap(({ instanceId }) => this.#world.jobs.get(instanceId) ?? []);
+    this.#sending++;
+    const jobs = unsent.flatMap(({ instanceId }) => this.#world.jobs.get(instanceId) ?? this.#world.schedules.get(instanceId) ?? []);
     this.#world.scheduler.after(this.#random.between(200, 3_000), 'send again', () => {
-      this.open--;
+      this.#sending--;
       this.#send(jobs, true);
     }, this.process);
   }
 
-  #settle(job: SimJob, { outcome, reason = '', message = '' }: SubmitResult): void {
+  #settle(job: SimJob | SimSchedule, { outcome, reason = '', message = '' }: SubmitResult): void {
     this.#world.trace(`answer ${job.id} ${String(outcome)} ${reason}`);
     if (outcome === 'SUBMIT_OUTCOME_REJECTED') {
       if (!refusals.has(reason)) this.#world.history.violate(1, `${job.id} was refused: ${reason} ${message}`);
       return;
     }
-    this.#world.history.answered(job.id, String(outcome), job.atMostOnce, job.needFeedback);
+    this.#world.history.answered(job.id, String(outcome), 'times' in job ? undefined : job);
   }
 
   #cancel(job: SimJob): void {
     const byTask = this.#random.chance(0.2);
     const target = byTask ? { task_id: job.taskId } : { instance_id: job.id };
-    this.open++;
+    this.#sending++;
     cancelAtOwner(this.#parts, { node_group: job.nodeGroup, ...target }, callMs).then(
       ({ outcome, instance_ids }) => {
-        this.open--;
+        this.#sending--;
         this.#world.trace(`cancelled ${instance_ids.join()} ${outcome}`);
         this.#world.history.cancelAcked(instance_ids, this.#world.scheduler.now);
       },
-      () => void this.open--,
+      () => void this.#sending--,
     );
   }
 
@@ -142,6 +151,11 @@ export class SimClient {
         submitJobs: (request: unknown, { deadline }: { deadline: number }, answer: Answer) => network.unary(process, address, methods.submitJobs, request, deadline - this.#clock.now(), answer),
         cancelJob: (request: unknown, { deadline }: { deadline: number }, answer: Answer) => network.unary(process, address, methods.cancelJob, request, deadline - this.#clock.now(), answer),
       },
+      schedule: Object.fromEntries(
+        (['suspendSchedule', 'resumeSchedule', 'deleteSchedule', 'triggerSchedule'] as const).map((name) => [
+          name, (request: unknown, { deadline }: { deadline: number }, answer: Answer) => network.unary(process, address, methods[name], request, deadline - this.#clock.now(), answer),
+        ]),
+      ),
       feedback: { watchFeedback: () => network.call(process, address, methods.watchFeedback) },
     });
     return { at, closeAll: () => undefined } as unknown as TrackerClients;

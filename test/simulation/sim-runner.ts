@@ -55,9 +55,13 @@ export class SimRunner {
   #begin(facts: TaskFacts, bytes: Buffer): void {
     const { handle, instanceId, attempt, fencingToken } = facts;
     const job = decodeJob(bytes);
-    if (job.instance_id !== instanceId) this.#world.history.violate(2, `${this.#process.name} got the job of ${job.instance_id} as ${instanceId}`);
+    const schedule = this.#world.scheduleHistory.madeBy.get(instanceId);
+    if (job.instance_id !== instanceId && job.instance_id !== schedule?.id) this.#world.history.violate(2, `${this.#process.name} got the job of ${job.instance_id} as ${instanceId}`);
     this.#world.history.began(instanceId, attempt, fencingToken, this.#number);
-    const plan = this.#world.jobs.get(instanceId)?.plans[attempt - 1] ?? later;
+    const row = this.#world.db.tables.byId.get(instanceId);
+    if (row !== undefined) this.#world.scheduleHistory.began(row, attempt, this.#process);
+    const ofRun = attempt <= 2 ? schedule?.plans[(Math.trunc(facts.scheduledTime / 100) + attempt) % schedule.plans.length] : undefined;
+    const plan = this.#world.jobs.get(instanceId)?.plans[attempt - 1] ?? ofRun ?? later;
     const startedAt = this.#clock.now();
     if (job.execution_timeout > 0) this.#send({ kind: 'begun', run: { handle, startedAt, limitMs: job.execution_timeout } });
     const end = this.#world.scheduler.after(plan.durationMs, `run ${instanceId}/${attempt} ends`, () => this.#end(handle, plan.outcome), this.#process);
@@ -81,6 +85,8 @@ export class SimRunner {
     this.#runs.delete(handle);
     const { facts, plan, startedAt } = run;
     const endedAt = this.#clock.now();
+    const row = this.#world.db.tables.byId.get(facts.instanceId);
+    if (row !== undefined) this.#world.scheduleHistory.ended(row, facts.attempt);
     this.#world.history.ended(facts.instanceId, facts.attempt, outcome, this.#number);
     const ended = new EndedBatchWriter();
     ended.add({ handle, startedAt, endedAt, outcome: `ATTEMPT_OUTCOME_${outcome}`, message: outcome, truncated: false, retryAt: outcome === 'LATER' && plan.retryInMs > 1_000 ? endedAt + plan.retryInMs : 0 });

@@ -1,6 +1,7 @@
 import type { RawWorkResponse } from '../../services/job-tracker/dispatch/worker-session.js';
 import { feedbackService } from '../../services/job-tracker/rpc/feedback-service.js';
 import { jobService } from '../../services/job-tracker/rpc/job-service.js';
+import { scheduleService } from '../../services/job-tracker/rpc/schedule-service.js';
 import { workerService } from '../../services/job-tracker/rpc/worker-service.js';
 import { TrackerCore } from '../../services/job-tracker/tracker-core.js';
 import { createHandlers } from '../../shared/grpc/handlers.js';
@@ -33,7 +34,7 @@ export class SimTracker {
     const log = world.logger(this.process);
     this.registry = new SimRegistry(world.hub, scheduler, this.process);
     this.lane = new FaultyLane(scheduler, this.process, settings.storeDeadlineMs, (statement) => world.asCommitter(this.process.name, statement));
-    const store = new MemoryStore(world.db, world.db, this.lane);
+    const store = new MemoryStore(world.db, world.db, this.lane, () => (settings.storeHasClock ? world.storeWall.now() - wall.now() : 0));
     const newId = idMaker(random.fork().fill);
     this.core = new TrackerCore({
       config: {
@@ -86,11 +87,15 @@ export class SimTracker {
     const work = workerService(handlers, { ...common, directory: core.directory, results: core.results, logs: core.logs, groups: core.groups });
     const feedback = feedbackService(handlers, { ...common, delivery: core.delivery, masters: core.clientMasters });
     const jobs = jobService(handlers, core.admission, core.cancellation);
+    const schedules = scheduleService(handlers, { ...common, schedules: core.schedules, store: core.status.store });
     return new Map<string, Serve>([
       [methods.work.path, { duplex: ((call: ServerEnd) => this.#watchTasks(call, work['Work'] as never)) as never }],
       [methods.watchFeedback.path, { duplex: feedback['WatchFeedback'] as never }],
       [methods.submitJobs.path, { unary: jobs['SubmitJobs'] as never }],
       [methods.cancelJob.path, { unary: jobs['CancelJob'] as never }],
+      ...(['SuspendSchedule', 'ResumeSchedule', 'DeleteSchedule', 'TriggerSchedule'] as const).map((name): [string, Serve] => [
+        methods[`${name.charAt(0).toLowerCase()}${name.slice(1)}` as 'suspendSchedule'].path, { unary: schedules[name] as never },
+      ]),
     ]);
   }
 }

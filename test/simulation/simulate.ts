@@ -72,9 +72,11 @@ async function recover(world: World, faults: Faults): Promise<void> {
     if (history.startedAt.has(group) || !canStart(world, group)) continue;
     history.violate(18, `nothing of ${group} was started within ${resumeWithinMs} ms after the last fault`);
   }
+  for (const late of world.scheduleHistory.overdue(world.db.tables, world.storeWall.now() - slackMs)) history.violate(8, `${resumeWithinMs} ms after the last fault ${late}`);
   let setAt = scheduler.now;
   while (history.violations.length === 0 && scheduler.now < healedAt + endWithinMs) {
     if (scheduler.now > world.settings.loadUntilMs && leftovers(world).length === 0) break;
+    if (scheduler.now > world.settings.loadUntilMs) world.clients[0]?.schedules.endAll();
     await scheduler.runUntil(scheduler.now + 2_000);
     if (scheduler.now - setAt <= setClocksEveryMs) continue;
     setAt = scheduler.now;

@@ -7,6 +7,8 @@ import { Network } from './network/network.js';
 import { WallClock } from './node-clock.js';
 import { Random } from './random.js';
 import { type Process, Scheduler } from './scheduler.js';
+import { ScheduleHistory } from './schedule-history.js';
+import type { SimSchedule } from './schedules.js';
 import type { Settings } from './settings.js';
 import { SimClient } from './sim-client.js';
 import { simLogger } from './sim-logger.js';
@@ -45,6 +47,10 @@ export class World {
   readonly newId: () => string;
   /** All that were ever submitted. */
   readonly jobs = new Map<string, SimJob>();
+  readonly schedules = new Map<string, SimSchedule>();
+  readonly scheduleHistory: ScheduleHistory;
+  /** The clock of the database's host. */
+  readonly storeWall: WallClock;
   readonly groups: string[];
   readonly trackers: TrackerSite[];
   readonly workers: WorkerSite[];
@@ -66,6 +72,13 @@ export class World {
     this.newId = () => id(1_800_000_000_000);
     this.db = new MemoryDatabase('sim', settings.partitions, '00000000-0000-4000-8000-000000000000');
     this.db.onCommit = (batch, outcomes) => this.history.committed(this.#committer, batch, outcomes, this.db.tables, this.scheduler.now);
+    this.scheduleHistory = new ScheduleHistory(this.schedules, settings.stepMs <= 5_000, (promise, message) => this.history.violate(promise, message));
+    this.scheduleHistory.record = (id, attempt) => this.db.tables.byId.get(id)?.records.find((record) => record.attempt === attempt)?.outcome ?? 'which the store has running';
+    this.db.onApplied = (t, outcome) => {
+      this.scheduleHistory.applied(t, outcome, this.db.tables);
+      for (const { id } of t.kind === 'fire' && outcome.kind === 'fire' && outcome.applied ? t.runs : []) this.history.owed(id, this.scheduleHistory.madeBy.get(id));
+    };
+    this.storeWall = this.#wall();
     this.db.onTake = (partition) => this.history.taken(partition, this.scheduler.now);
     this.groups = Array.from({ length: settings.groups }, (_, i) => `group-${i + 1}`);
     this.trackers = Array.from({ length: trackerCount }, (_, i) => ({ nodeId: `tracker-${i + 1}`, address: `10.0.0.${i + 1}:7401`, wall: this.#wall(), running: undefined }));
@@ -89,7 +102,7 @@ export class World {
 
   /** All wall clocks. */
   get walls(): WallClock[] {
-    return [...this.trackers.map(({ wall }) => wall), ...this.workers.map(({ place }) => place.wall)];
+    return [this.storeWall, ...this.trackers.map(({ wall }) => wall), ...this.workers.map(({ place }) => place.wall)];
   }
 
   startTracker(site: TrackerSite): SimTracker {

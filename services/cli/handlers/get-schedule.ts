@@ -51,7 +51,7 @@ function describe(schedule: Schedule__Output): string {
     ['end', formatTime(job?.end_time ?? 0)],
     ['runs', schedule.fire_count],
     ['last fire', formatTime(schedule.last_fire_time)],
-    ['next fires', schedule.next_fire_times.map(formatTime).join('\n            ') || formatTime(schedule.next_fire_time)],
+    ...schedule.next_fire_times.map((time, n): [string, string] => [n === 0 ? 'next fires' : '', formatTime(time)]),
     ['created', formatTime(schedule.created_at)],
     ['updated', formatTime(schedule.updated_at)],
     ['schedule id', schedule.schedule_id],

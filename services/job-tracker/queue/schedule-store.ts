@@ -127,7 +127,7 @@ export interface FireRun {
   job?: Buffer | undefined;
 }
 
-/** A scheduled time that does not run: an instance that is over from the beginning. */
+/** A scheduled time that does not run: an instance that is over from the beginning. Its job is empty, its result is owed to nobody. */
 export interface PassedTime {
   id: string;
   taskKey: TaskKey;

@@ -2,13 +2,14 @@ import { join } from 'node:path';
 import protobuf from 'protobufjs';
 import { packageRoot } from '../../../shared/package-root.js';
 
+const files = ['job_service', 'worker_service', 'feedback_service', 'cluster_service', 'admin_service', 'fail_store_service', 'schedule_service'];
+
 /** The contract with texts as bytes and enums as numbers, so that any value can be put on the wire. */
 const root = loadLoose();
 
 function loadLoose(): protobuf.Root {
   const loose = new protobuf.Root();
   loose.resolvePath = (_origin, target) => join(packageRoot, 'proto', target);
-  const files = ['job_service', 'worker_service', 'feedback_service', 'cluster_service', 'admin_service', 'fail_store_service'];
   loose.loadSync(files.map((file) => `lts/v1/${file}.proto`), { keepCase: true });
   for (const type of typesIn(loose)) {
     for (const field of type.fieldsArray) {
@@ -28,7 +29,7 @@ function typesIn(namespace: protobuf.NamespaceBase): protobuf.Type[] {
 /** The original kinds of the fields, which the loose contract has lost. */
 const strict = new protobuf.Root();
 strict.resolvePath = (_origin, target) => join(packageRoot, 'proto', target);
-strict.loadSync(['job_service', 'worker_service', 'feedback_service', 'cluster_service', 'admin_service', 'fail_store_service'].map((file) => `lts/v1/${file}.proto`), { keepCase: true });
+strict.loadSync(files.map((file) => `lts/v1/${file}.proto`), { keepCase: true });
 strict.resolveAll();
 
 /** The frames that a stream of these messages may carry, from the contract. */

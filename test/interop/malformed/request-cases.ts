@@ -17,21 +17,27 @@ export interface RequestRpc {
   /** `id`: an instance that is there. */
   valid: (id: string) => object;
   cases: RequestCase[];
+  /** The job that has to be there for `valid`. */
+  needs?: object;
 }
 
 /** A worker that is connected meanwhile. */
 export const worker = 'worker-to-drain';
 
+/** A schedule that is there meanwhile. */
+export const yearly = { task_id: 'yearly', node_group: 'hostile', cron_expression: '0 0 1 1 *' };
+
 const job = { task_id: 'valid', node_group: 'hostile' };
+const yearlyName = { task_id: 'yearly', node_group: 'hostile' };
 const unknownId = newId();
 const future = 'ffffffff-ffff-7000-8000-000000000000';
 const ancient = '00000000-0000-7000-8000-000000000000';
 
-const refused = (name: string, request: object, says: RegExp): RequestCase => ({ name, request, code: status.INVALID_ARGUMENT, reason: 'INVALID_ARGUMENT', says });
+const refused = (name: string, request: object, says: RegExp, reason = 'INVALID_ARGUMENT'): RequestCase => ({ name, request, code: status.INVALID_ARGUMENT, reason, says });
 const taken = (name: string, request: object): RequestCase => ({ name, request, code: status.OK });
 const missing = (name: string, request: object): RequestCase => ({ name, request, code: status.NOT_FOUND, reason: 'INSTANCE_NOT_FOUND', says: /there is no|has no/ });
 
-const badJob = (name: string, fields: object, says: RegExp): RequestCase => refused(name, { job: { ...job, ...fields } }, says);
+const badJob = (name: string, fields: object, says: RegExp, reason?: string): RequestCase => refused(name, { job: { ...job, ...fields } }, says, reason);
 
 /** Just beyond each limit of job.proto, and just inside it. */
 const jobCases: RequestCase[] = [
@@ -61,6 +67,44 @@ const jobCases: RequestCase[] = [
   badJob('an instance_id in upper case', { instance_id: newId().toUpperCase() }, /instance_id/),
   badJob('an instance_id from the future', { instance_id: future }, /future/),
   badJob('an instance_id older than the retention', { instance_id: ancient }, /retention/),
+  badJob('a cron expression of 257 characters', { cron_expression: '*'.repeat(257) }, /cron_expression is "\*{100}…"/),
+  badJob('a cron expression that is none', { cron_expression: 'every monday' }, /every monday/, 'CRON_INVALID'),
+  badJob('a cron expression that can be read in two ways', { cron_expression: '0 0 3 * * 1' }, /0 0 3 \? \* 1.*QUARTZ.*UNIX/, 'CRON_INVALID'),
+  badJob('a cron expression that never fires', { cron_expression: '0 0 30 2 *' }, /0 0 30 2 \*.*never fires/),
+  badJob('6 fields as UNIX', { cron_expression: '0 0 3 * * ?', cron_dialect: 'CRON_DIALECT_UNIX' }, /UNIX has 5 fields/, 'CRON_INVALID'),
+  badJob('a time zone that is none', { cron_expression: '@daily', time_zone: 'Europe/Atlantis' }, /Europe\/Atlantis/),
+  badJob('a time zone that is a path', { cron_expression: '@daily', time_zone: '../../etc/passwd\0' }, /time_zone is/),
+  badJob('a dialect without an expression', { cron_dialect: 'CRON_DIALECT_UNIX' }, /cron_dialect is CRON_DIALECT_UNIX without cron_expression/),
+  badJob('cron and interval', { cron_expression: '@daily', repeat_interval: 1_000 }, /repeat_interval 1000/),
+  badJob('an interval alone', { repeat_interval: 1_000 }, /repeat_interval is 1000 without repeat_count/),
+  badJob('a negative interval', { repeat_interval: -1, repeat_count: 1 }, /repeat_interval is -1/),
+  badJob('a repeat_count of -2', { repeat_interval: 1_000, repeat_count: -2 }, /repeat_count is -2/),
+  badJob('a misfire threshold below 0', { cron_expression: '@daily', misfire_policy: { threshold: -1 } }, /misfire_policy\.threshold is -1/),
+  badJob('1,001 of the newest', { cron_expression: '@daily', misfire_policy: { action: 'MISFIRE_ACTION_FIRE_ALL', newest: 1_001 } }, /misfire_policy\.newest is 1001/),
+  badJob('1,001 in the queue', { cron_expression: '@daily', blocking_policy: { strategy: 'BLOCKING_STRATEGY_SERIAL', limit: 1_001 } }, /blocking_policy\.limit is 1001/),
+  badJob('CONCURRENT that relies on the run before', { cron_expression: '@daily', blocking_policy: { strategy: 'BLOCKING_STRATEGY_CONCURRENT' } }, /CONCURRENT while rely_on_prev_cycle is true/),
+  badJob('an end before the start', { cron_expression: '@daily', start_time: 2_000_000_000_000, end_time: 1_000 }, /end_time is 1000/),
+  badJob('a window that begins at 25:00', { repeat_interval: 60_000, daily_window: { from: '25:00', to: '26:00' } }, /daily_window\.from is "25:00"/),
+  badJob('a window without its end', { repeat_interval: 60_000, daily_window: { from: '09:00' } }, /daily_window\.to/),
+  badJob('a weekday 8', { repeat_interval: 60_000, daily_window: { from: '09:00', to: '10:00', weekdays: [8] } }, /daily_window\.weekdays\[0\] is 8/),
+  taken('a schedule with all its fields at their limits', {
+    job: {
+      ...job,
+      task_id: 'schedule-at-the-limits',
+      cron_expression: `0 0 0 1 1 ? ${'2099'.padStart(244)}`,
+      cron_dialect: 'CRON_DIALECT_QUARTZ',
+      time_zone: 'America/Argentina/ComodRivadavia',
+      dst_gap: 'DST_GAP_POLICY_RUN_BEFORE',
+      dst_overlap: 'DST_OVERLAP_POLICY_BOTH',
+      rely_on_prev_cycle: false,
+      misfire_policy: { action: 'MISFIRE_ACTION_FIRE_ALL', threshold: 366 * 86_400_000, newest: 1_000, window: 366 * 86_400_000 },
+      blocking_policy: { strategy: 'BLOCKING_STRATEGY_CONCURRENT', limit: 1_000 },
+      end_time: Number.MAX_SAFE_INTEGER,
+    },
+  }),
+  taken('a repeat with its fields at their limits', {
+    job: { ...job, task_id: 'repeat-at-the-limits', repeat_interval: 366 * 86_400_000, repeat_count: 2 ** 31 - 1, trigger_time: 4_000_000_000_000, start_time: 4_000_000_000_000 },
+  }),
   taken('all at their limits', {
     job: {
       task_id: 'x'.repeat(128),
@@ -92,6 +136,19 @@ const badTargets: RequestCase[] = [
 
 const target = (id: string): object => ({ instance_id: id });
 
+const noSchedule = (name: string, request: object): RequestCase => ({ name, request, code: status.NOT_FOUND, reason: 'NOT_FOUND', says: /no.*schedule/ });
+
+const badNames: RequestCase[] = [
+  refused('nothing', {}, /node_group is ""|task_id is ""/),
+  refused('no task_id', { node_group: 'hostile' }, /task_id is ""/),
+  refused('no node_group', { task_id: 'yearly' }, /node_group is ""/),
+  refused('a task_id of 129 characters', { task_id: 'x'.repeat(129), node_group: 'hostile' }, /task_id is "x{100}…"/),
+  refused('a node_group that is a path', { task_id: 'x', node_group: '../other' }, /node_group is "\.\.\/other"/),
+  noSchedule('an unknown task', { task_id: 'nobody', node_group: 'hostile' }),
+  noSchedule('an unknown group', { task_id: 'yearly', node_group: 'nobody' }),
+  noSchedule('a job that is no schedule', { task_id: 'known', node_group: 'hostile' }),
+];
+
 /** All RPCs with one request. */
 export const requestRpcs: Record<string, RequestRpc> = {
   'JobService/SubmitJob': { type: 'SubmitJobRequest', valid: () => ({ job }), cases: jobCases },
@@ -116,6 +173,49 @@ export const requestRpcs: Record<string, RequestRpc> = {
       missing('an unknown instance', { instance_id: unknownId, node_group: 'hostile' }),
       missing('an unknown task', { task_id: 'nobody', node_group: 'hostile' }),
       missing('an unknown group', { task_id: 'valid', node_group: 'nobody' }),
+    ],
+  },
+  'ScheduleService/GetSchedule': { type: 'GetScheduleRequest', valid: () => yearlyName, cases: badNames, needs: yearly },
+  'ScheduleService/ListSchedules': {
+    type: 'ListSchedulesRequest',
+    valid: () => ({ node_group: 'hostile' }),
+    cases: [
+      taken('nothing', {}),
+      refused('a negative page_size', { page_size: -1 }, /page_size is -1/),
+      refused('a page_size of 1,001', { page_size: 1_001 }, /page_size is 1001/),
+      refused('a page_token that is none', { page_token: "'; DROP TABLE schedule" }, /page_token is "'; DROP TABLE schedule"/),
+      refused('a node_group that is a path', { node_group: '../other' }, /node_group is "\.\.\/other"/),
+    ],
+  },
+  'ScheduleService/SuspendSchedule': { type: 'SuspendScheduleRequest', valid: () => yearlyName, cases: badNames, needs: yearly },
+  'ScheduleService/ResumeSchedule': { type: 'ResumeScheduleRequest', valid: () => yearlyName, cases: badNames, needs: yearly },
+  'ScheduleService/DeleteSchedule': { type: 'DeleteScheduleRequest', valid: () => yearlyName, cases: badNames, needs: yearly },
+  'ScheduleService/TriggerSchedule': {
+    type: 'TriggerScheduleRequest',
+    valid: () => yearlyName,
+    needs: yearly,
+    cases: [
+      ...badNames,
+      refused('an instance_id that is none', { ...yearlyName, instance_id: 'x' }, /instance_id is "x"/),
+      refused('65 ext_params', { ...yearlyName, ext_params: Object.fromEntries(Array.from({ length: 65 }, (_, n) => [`k${n}`, 'v'])) }, /ext_params is "65 entries"/),
+      refused('a payload of 1 MiB and a byte', { ...yearlyName, payload: Buffer.alloc(1024 * 1024 + 1) }, /payload is "?1048577 bytes long/),
+      refused('a negative scheduled_time', { ...yearlyName, scheduled_time: -1 }, /scheduled_time is -1/),
+      taken('other parameters and an empty payload', { ...yearlyName, ext_params: { k: 'v' }, payload: Buffer.alloc(0), scheduled_time: 1_000 }),
+    ],
+  },
+  'ScheduleService/PreviewSchedule': {
+    type: 'PreviewScheduleRequest',
+    valid: () => ({ cron_expression: '@daily' }),
+    cases: [
+      refused('nothing', {}, /cron_expression is ""/),
+      refused('an expression that is none', { cron_expression: 'every monday' }, /every monday/, 'CRON_INVALID'),
+      refused('an expression that can be read in two ways', { cron_expression: '0 0 3 * * 1' }, /0 0 3 \? \* 1.*QUARTZ.*UNIX/, 'CRON_INVALID'),
+      refused('a time zone that is none', { cron_expression: '@daily', time_zone: 'Europe/Atlantis' }, /Europe\/Atlantis/),
+      refused('a count of 1,001', { cron_expression: '@daily', count: 1_001 }, /count is 1001/),
+      refused('a negative from', { cron_expression: '@daily', from: -1 }, /from is -1/),
+      taken('an expression that never fires', { cron_expression: '0 0 30 2 *' }),
+      taken('1,000 fires to the end of time', { cron_expression: '0 0 29 2 *', from: 1, count: 1_000 }),
+      taken('after the end of time', { cron_expression: '* * * * *', from: Number.MAX_SAFE_INTEGER }),
     ],
   },
   'AdminService/GetInstance': { type: 'GetInstanceRequest', valid: target, cases: badTargets },

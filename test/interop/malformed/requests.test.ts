@@ -1,5 +1,5 @@
 import { status } from '@grpc/grpc-js';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { reasons } from '../../../shared/errors/reasons.js';
 import type { ListQueuesResponse__Output } from '../../../shared/grpc/generated/lts/v1/ListQueuesResponse.js';
 import type { SubmitJobResponse__Output } from '../../../shared/grpc/generated/lts/v1/SubmitJobResponse.js';
@@ -14,8 +14,8 @@ import { WorkStream } from './work-stream.js';
 
 /** Who serves what. */
 const served = {
-  tracker: ['JobService', 'AdminService', 'ClusterService'],
-  gateway: ['JobService', 'AdminService', 'FailStoreService'],
+  tracker: ['JobService', 'ScheduleService', 'AdminService', 'ClusterService'],
+  gateway: ['JobService', 'ScheduleService', 'AdminService', 'FailStoreService'],
 };
 
 let services: TrackerAndGateway;
@@ -42,6 +42,15 @@ afterEach(async () => {
   expectUnhurt(services.gateway);
 });
 
+/** A job, and one of each kind of schedule, of which none fires meanwhile. */
+const ground = { task_id: 'in-a-batch', node_group: 'hostile' };
+const grounds = [
+  ground,
+  { ...ground, cron_expression: '0 0 1 1 *', misfire_policy: {}, blocking_policy: {} },
+  { ...ground, repeat_interval: 60_000, repeat_count: 3, trigger_time: 4_000_000_000_000 },
+  { ...ground, repeat_interval: 60_000, start_time: 4_000_000_000_000, daily_window: { from: '09:00', to: '10:00', weekdays: [1] } },
+];
+
 const tell = (caller: Caller, rpc: string, bytes: Buffer): Promise<Told<object>> =>
   rpcs.get(rpc)?.responseStream ? caller.firstOf(rpc, bytes) : caller.tell(rpc, bytes);
 
@@ -63,7 +72,9 @@ it('there is a case for every RPC of the contract', () => {
 describe.each(Object.keys(served) as (keyof typeof served)[])('the %s', (kind) => {
   const here = Object.entries(requestRpcs).filter(([name]) => served[kind].includes(name.split('/')[0] as string));
 
-  describe.each(here)('%s', (rpc: string, { type, valid, cases }: RequestRpc) => {
+  describe.each(here)('%s', (rpc: string, { type, valid, cases, needs }: RequestRpc) => {
+    beforeEach(() => (needs === undefined ? undefined : callers[kind].call('JobService/SubmitJob', { job: needs })));
+
     it('takes or refuses with code, reason and what was wrong', async () => {
       for (const { name, request, code, reason, says } of cases) {
         const told = await tell(callers[kind], rpc, rpcs.get(rpc)?.requestSerialize(request) as Buffer);
@@ -74,6 +85,7 @@ describe.each(Object.keys(served) as (keyof typeof served)[])('the %s', (kind) =
     it('takes or refuses every hostile value in every field, and every damage', async () => {
       const hostile = [...hostileMessages(type, valid(known)), ...damagedMessages(type, valid(known))];
       for (const { name, bytes } of hostile) expectOrderly(name, await tell(callers[kind], rpc, bytes));
+      if (needs !== undefined) await callers[kind].call('JobService/SubmitJob', { job: needs });
       expect((await tell(callers[kind], rpc, encodeLoose(type, valid(known)))).code).toBe(status.OK);
     });
 
@@ -90,7 +102,7 @@ describe.each(Object.keys(served) as (keyof typeof served)[])('the %s', (kind) =
   });
 
   it('refuses the bad ones of a batch and takes the good ones', async () => {
-    const jobs = hostileMessages('Job', { task_id: 'in-a-batch', node_group: 'hostile' });
+    const jobs = grounds.flatMap((ground) => hostileMessages('Job', ground));
     const good = (n: number): Buffer => encodeLoose('Job', { task_id: `good-in-batch-${n}`, node_group: 'hostile' });
     for (let from = 0; from < jobs.length; from += 20) {
       const bytes = jobs.slice(from, from + 20).flatMap((each, n) => [each.bytes, good(from + n)]);

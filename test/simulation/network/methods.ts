@@ -7,4 +7,8 @@ export const methods = {
   watchFeedback: contract.FeedbackService.service.WatchFeedback as unknown as Method,
   submitJobs: rawContract.JobService.service.SubmitJobs as unknown as Method,
   cancelJob: rawContract.JobService.service.CancelJob as unknown as Method,
+  suspendSchedule: contract.ScheduleService.service.SuspendSchedule as unknown as Method,
+  resumeSchedule: contract.ScheduleService.service.ResumeSchedule as unknown as Method,
+  deleteSchedule: contract.ScheduleService.service.DeleteSchedule as unknown as Method,
+  triggerSchedule: contract.ScheduleService.service.TriggerSchedule as unknown as Method,
 };

@@ -1,9 +1,10 @@
 import { LtsError } from '../../../shared/errors/lts-error.js';
 import {
   type CommitBatch, CommitFailed, type ExecutingRow, type FeedbackRow, type FeedbackSettlement, type GroupCounts, type GuardedRun, type HeldEpoch, heldUntil, type LoadedPartition, type LogRow, type Outcome,
-  type OwnerIdentity, type ReadyKey, type ReadyRow, type ScheduleKey, type ScheduleQueries, type ScheduleRow, type StoredOwner,
+  type OwnerIdentity, type ReadyKey, type ReadyRow, type ScheduleKey, type ScheduleQueries, type ScheduleRow, type StoredOwner, type Transition,
 } from '../../../services/job-tracker/queue/queue-store.js';
 import { isGuarded } from '../../../services/job-tracker/queue/task-key.js';
+import { timeOfId } from '../../../shared/ids.js';
 import { isBefore, readyRow, type Row, type RowState, small, type StoredSchedule, Tables, taskKey } from './rows.js';
 import { applyTransition } from './transitions.js';
 
@@ -18,6 +19,8 @@ export class MemoryDatabase {
   readonly tables: Tables;
   readonly cluster: string;
   readonly storeId: string;
+  /** Told of each change right after it. */
+  onApplied: (t: Transition, outcome: Outcome) => void = () => undefined;
   onCommit: CommitListener = () => undefined;
   /** Told of each partition that another takes. */
   onTake: (partition: number) => void = () => undefined;
@@ -39,7 +42,11 @@ export class MemoryDatabase {
     }
     const unheld = batch.transitions.find(({ partition }) => !batch.epochs.some((held) => held.partition === partition));
     if (unheld !== undefined) throw new CommitFailed('STORE_FAILED', `a transition touches partition ${unheld.partition}, but the commit brings no epoch for it`, true);
-    const outcomes = batch.transitions.map((t) => applyTransition(this.tables, t));
+    const outcomes = batch.transitions.map((t) => {
+      const outcome = applyTransition(this.tables, t);
+      this.onApplied(t, outcome);
+      return outcome;
+    });
     this.onCommit(batch, outcomes);
     return outcomes;
   }
@@ -188,12 +195,15 @@ export class MemoryDatabase {
       tables.feedback.delete(id);
       tables.logs.delete(id);
     }
-    return old.length;
+    const past = [...tables.past.keys()].filter((id) => timeOfId(id) < before);
+    for (const id of past) tables.past.delete(id);
+    return old.length + past.length;
   }
 
-  /** The newest instance of a task. */
+  /** The newest living instance of a task; the newest one when none lives. */
   newestOf(task: { nodeGroup: string; taskId: string }): string | undefined {
-    return [...this.tables.rows.values()].findLast((row) => row.state !== 'IGNORED' && row.nodeGroup === task.nodeGroup && row.taskId === task.taskId)?.id;
+    const newest = (rows: Map<number, Row>): string | undefined => [...rows.values()].findLast((row) => row.state !== 'IGNORED' && row.nodeGroup === task.nodeGroup && row.taskId === task.taskId)?.id;
+    return newest(this.tables.live) ?? newest(this.tables.rows);
   }
 }
 

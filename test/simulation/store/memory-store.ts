@@ -36,12 +36,15 @@ export class MemoryStore implements QueueStore {
   readonly #db: MemoryDatabase;
   readonly #wanted: { cluster: string; partitions: number };
   readonly #lane: StatementLane;
+  readonly #clockOffset: () => number;
   #open = false;
 
-  constructor(db: MemoryDatabase, wanted: { cluster: string; partitions: number } = db, lane: StatementLane = new TurnByTurn()) {
+  /** @param clockOffset the store's clock minus that of this host, in milliseconds */
+  constructor(db: MemoryDatabase, wanted: { cluster: string; partitions: number } = db, lane: StatementLane = new TurnByTurn(), clockOffset: () => number = () => 0) {
     this.#db = db;
     this.#wanted = wanted;
     this.#lane = lane;
+    this.#clockOffset = clockOffset;
   }
 
   open(): Promise<StoreIdentity> {
@@ -193,7 +196,7 @@ export class MemoryStore implements QueueStore {
   }
 
   async health(): Promise<StoreHealth> {
-    return { state: this.#open ? 'OK' : 'CLOSED', message: '', freeBytes: undefined, clockOffsetMs: 0, warnings: [] };
+    return { state: this.#open ? 'OK' : 'CLOSED', message: '', freeBytes: undefined, clockOffsetMs: this.#clockOffset(), warnings: [] };
   }
 
   async close(): Promise<void> {

@@ -50,8 +50,9 @@ export function fire(tables: Tables, t: Fire): FireOutcome | RefusedOutcome {
   const times = [...t.runs, ...t.passed];
   const taken = times.find(({ id }) => tables.answered(id) !== undefined);
   if (taken !== undefined && t.from === undefined) return { ...no, again: true };
+  const bad = times.find(({ id }) => !isId(id));
   const living = times.find((each) => tables.tasks.has(taskKey({ nodeGroup: t.nodeGroup, taskId: each.taskKey })));
-  if (times.length > maxTimes || taken !== undefined || living !== undefined) return { kind: 'refused', message: `the fire of ${schedule.taskId} cannot be stored` };
+  if (times.length > maxTimes || taken !== undefined || bad !== undefined || living !== undefined) return { kind: 'refused', message: `the fire of ${schedule.taskId} cannot be stored` };
   const made = t.runs.map((run) => makeRun(tables, schedule, t, run));
   for (const each of t.passed) pass(tables, schedule, t, each);
   if (t.from !== undefined) schedule.nextAt = t.nextAt;
@@ -59,11 +60,11 @@ export function fire(tables: Tables, t: Fire): FireOutcome | RefusedOutcome {
   return { kind: 'fire', applied: true, again: false, runs: made };
 }
 
-function makeRun(tables: Tables, schedule: StoredSchedule, { at }: Fire, run: FireRun): FireOutcome['runs'][number] {
+function makeRun(tables: Tables, schedule: StoredSchedule, { at, from }: Fire, run: FireRun): FireOutcome['runs'][number] {
   const row = newRun(tables, schedule, at, run, run.job ?? schedule.job);
   keep(tables, row);
   tables.tasks.set(taskKey({ nodeGroup: row.nodeGroup, taskId: row.key }), { current: row, next: undefined });
-  if (run.counts) Object.assign(schedule, { fires: schedule.fires + 1, lastAt: Math.max(run.scheduledAt, schedule.lastAt ?? run.scheduledAt) });
+  if (run.counts && from !== undefined) Object.assign(schedule, { fires: schedule.fires + 1, lastAt: Math.max(run.scheduledAt, schedule.lastAt ?? run.scheduledAt) });
   if (run.held) {
     Object.assign(row, { state: 'WAITING', dueAt: heldUntil });
     return { seq: row.seq, placement: 'waiting' };
@@ -78,7 +79,7 @@ function makeRun(tables: Tables, schedule: StoredSchedule, { at }: Fire, run: Fi
 
 /** It is over from the beginning, and its result is owed to nobody. */
 function pass(tables: Tables, schedule: StoredSchedule, { at }: Fire, { state, message, ...time }: PassedTime): void {
-  const row = { ...newRun(tables, schedule, at, time, schedule.job), owes: undefined, state, message, endedAt: at };
+  const row = { ...newRun(tables, schedule, at, time, Buffer.alloc(0)), owes: undefined, state, message, endedAt: at };
   keep(tables, row);
   tables.live.delete(row.seq);
 }
@@ -98,11 +99,13 @@ function retire(tables: Tables, schedule: StoredSchedule): void {
 }
 
 export function alter(tables: Tables, t: Alter): AlterOutcome {
-  const schedule = tables.schedules.get(taskKey(t));
+  const found = tables.schedules.get(taskKey(t));
+  const schedule = found?.partition === t.partition ? found : undefined;
   const outcome: AlterOutcome = { kind: 'alter', result: 'unknown', sched: 0, version: 0, cancelled: [], running: [] };
   if (schedule === undefined) return outcome;
   Object.assign(outcome, { sched: schedule.sched, version: schedule.version });
-  if (t.version !== undefined && t.version !== schedule.version) return { ...outcome, result: 'stale' };
+  const needsVersion = t.change === 'resume' || t.change === 'next' || t.version !== undefined;
+  if (needsVersion && t.version !== schedule.version) return { ...outcome, result: 'stale' };
   const stands = { suspend: schedule.state === 'SUSPENDED', resume: schedule.state === 'ACTIVE', next: schedule.state === 'SUSPENDED' || schedule.nextAt !== undefined, delete: false };
   if (stands[t.change]) return { ...outcome, result: 'unchanged' };
   const state = t.change === 'suspend' ? 'SUSPENDED' : 'ACTIVE';
@@ -112,15 +115,15 @@ export function alter(tables: Tables, t: Alter): AlterOutcome {
   if (t.change === 'next') return outcome;
   for (const row of runsOf(tables, t)) {
     if (t.change === 'resume') row.last = false;
-    else if (t.change === 'delete' || !isByHand(row.key)) stop(tables, row, t.at, outcome);
+    else if (t.change === 'delete' || !isByHand(row.key)) stop(tables, row, t, outcome);
   }
   return outcome;
 }
 
 /** Ends a run, or lets its attempt be its last one. */
-function stop(tables: Tables, row: Row, at: number, outcome: AlterOutcome): void {
+function stop(tables: Tables, row: Row, { at, change }: Alter, outcome: AlterOutcome): void {
   if (!runs(row)) {
-    outcome.cancelled.push(endIdle(tables, row, at));
+    outcome.cancelled.push(endIdle(tables, row, at, { state: 'CANCELLED', message: `its schedule was ${change}${change === 'delete' ? 'd' : 'ed'}` }));
     return;
   }
   row.last = true;
@@ -142,8 +145,8 @@ export function cancelSchedule(tables: Tables, task: { nodeGroup: string; taskId
   return schedule === undefined ? outcome : { ...outcome, schedule: schedule.id };
 }
 
-function endIdle(tables: Tables, row: Row, at: number): AlterOutcome['cancelled'][number] {
-  const ended = cancelIdle<'ready' | 'waiting'>(tables, row, at);
+function endIdle(tables: Tables, row: Row, at: number, as?: { state: 'CANCELLED'; message: string }): AlterOutcome['cancelled'][number] {
+  const ended = cancelIdle<'ready' | 'waiting'>(tables, row, at, as);
   advance(tables, row, at);
   return ended;
 }
