@@ -98,7 +98,7 @@ describe('a time zone', () => {
     for (const time of ['0 0', '30 0', '30 1', '15 2', '30 2', '30 23']) {
       const counts = new Map<string, number>();
       for (const at of between(timetable(`${time} * * *`, zone), from, to)) counts.set(format.format(at), (counts.get(format.format(at)) ?? 0) + 1);
-      expect([...days].filter((day) => counts.get(day) !== 1), time).toEqual([]);
+      expect([...days].filter((day) => counts.get(day) !== 1), `at ${time}`).toEqual([]);
     }
   });
 });

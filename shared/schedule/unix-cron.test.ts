@@ -78,17 +78,17 @@ describe('an expression in dialect UNIX', () => {
     fc.assert(
       fc.property(unixCrons, ({ text }) => {
         const [, , day = '', , weekday = ''] = text.split(' ');
-        fc.pre(!/^\*\//.test(day) && !/^\*\//.test(weekday) && !/[,]/.test(text) && !/[07]/.test(weekday) && !/SUN/.test(weekday));
+        fc.pre(!day.startsWith('*/') && !weekday.startsWith('*/') && !text.includes(',') && !/[07]/.test(weekday) && !weekday.includes('SUN'));
         let theirs: string[];
         try {
           theirs = CronExpressionParser.parse(text, { currentDate: new Date(from - 1), tz: 'UTC' }).take(4).map((date) => date.toDate().toISOString().slice(0, 16));
         } catch {
           // It refuses what never fires.
-          expect(fires(text, 1), text).toEqual([]);
+          expect(fires(text, 1), `of ${text}`).toEqual([]);
           return;
         }
         compared += 1;
-        expect(fires(text, 4), text).toEqual(theirs);
+        expect(fires(text, 4), `of ${text}`).toEqual(theirs);
       }),
       { numRuns: 500 },
     );

@@ -19,7 +19,7 @@ export interface RandomCron {
   minutes: ReadonlySet<number>;
   hours: ReadonlySet<number>;
   /** Whether year, month and day match. */
-  onDay(day: PlainDay): boolean;
+  onDay: (day: PlainDay) => boolean;
   /** Hour or minute is a star, has a step, or has every value. */
   interval: boolean;
 }
@@ -106,7 +106,7 @@ export const unixCrons: fc.Arbitrary<RandomCron> = fc
 
 interface DayPart {
   text: string;
-  fits(day: PlainDay): boolean;
+  fits: (day: PlainDay) => boolean;
 }
 
 /** The weekday from Monday to Friday, within the month, that is nearest to the named day, if the month has that day. */
@@ -137,7 +137,7 @@ const weekdayParts: fc.Arbitrary<DayPart> = fc.oneof(
   fc.tuple(fc.integer({ min: 1, max: 7 }), fc.integer({ min: 1, max: 5 })).map(([n, k]) => ({ text: `${n}#${k}`, fits: ({ weekday, day }: PlainDay) => weekday === n - 1 && Math.ceil(day / 7) === k })),
 );
 
-const years: fc.Arbitrary<{ text: string; fits(year: number): boolean }> = fc.oneof(
+const years: fc.Arbitrary<{ text: string; fits: (year: number) => boolean }> = fc.oneof(
   { weight: 4, arbitrary: fc.constant({ text: '', fits: () => true }) },
   { weight: 1, arbitrary: fc.integer({ min: 2024, max: 2030 }).map((n) => ({ text: ` ${n}`, fits: (year: number) => year === n })) },
   { weight: 1, arbitrary: fc.tuple(fc.integer({ min: 2020, max: 2026 }), fc.integer({ min: 0, max: 5 }), fc.integer({ min: 1, max: 3 })).map(([a, n, step]) => ({ text: ` ${a}-${a + n}/${step}`, fits: (year: number) => year >= a && year <= a + n && (year - a) % step === 0 })) },
