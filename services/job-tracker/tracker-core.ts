@@ -174,7 +174,7 @@ export class TrackerCore {
     this.results = new ResultIntake(this.groups, this.#pipeline, settlement, this.directory, this.#lost, log);
     this.logs = new LogIntake(store, (session) => this.directory.touched(session), log);
     this.#retention = new Retention(store, config.retention, clock, log);
-    this.#repair = new SelfRepair({ ...shared, directory: this.directory, delivery: this.delivery, store, registry: parts.registry, log }, repairs);
+    this.#repair = new SelfRepair({ ...shared, scheduler: this.#scheduler, guarded: this.#guarded, directory: this.directory, delivery: this.delivery, store, registry: parts.registry, log }, repairs);
   }
 
   /** Stands in the election as this member. */

@@ -5,6 +5,7 @@ import Database from 'better-sqlite3';
 import { encodeJob } from '../../shared/grpc/job-codec.js';
 import { StreamWriter } from '../../shared/grpc/stream-writer.js';
 import { newId } from '../../shared/ids.js';
+import { checkJob } from '../../shared/job/check-job.js';
 import { type Logger, silentLogger } from '../../shared/log/logger.js';
 import { LocalRegistry } from '../../shared/registry/registries/local.js';
 import { systemClock } from '../../shared/time/clock.js';
@@ -97,7 +98,7 @@ export class RepairBench {
   /** Takes in a job of a task of its own; gives its id. */
   async submit(fields: object = {}): Promise<string> {
     const id = newId(this.clock.now());
-    const [result] = await this.core.admission.submit([encodeJob({ task_id: id, node_group: 'g', instance_id: id, ...fields })], false);
+    const [result] = await this.core.admission.submit([encodeJob(checkJob({ task_id: id, node_group: 'g', instance_id: id, ...fields }))], false);
     if (result?.outcome !== 'SUBMIT_OUTCOME_ACCEPTED') throw new Error(JSON.stringify(result));
     return id;
   }

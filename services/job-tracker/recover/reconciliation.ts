@@ -3,6 +3,7 @@ import type { Clock } from '../../../shared/time/clock.js';
 import type { OwnedGroups } from '../queue/owned-groups.js';
 import type { ExecutingCheck } from './check-executing.js';
 import type { GroupCheck } from './check-groups.js';
+import type { ScheduleCheck } from './check-schedules.js';
 import type { TimerCheck } from './check-timer.js';
 
 /** A round over all that is owned begins at most so often, in milliseconds. */
@@ -23,7 +24,7 @@ export class Reconciliation {
   readonly #log: Logger;
   #running = false;
 
-  constructor(groups: OwnedGroups, checks: { executing: ExecutingCheck; timer: TimerCheck; groups: GroupCheck }, clock: Clock, log: Logger) {
+  constructor(groups: OwnedGroups, checks: { executing: ExecutingCheck; timer: TimerCheck; schedules: ScheduleCheck; groups: GroupCheck }, clock: Clock, log: Logger) {
     this.#groups = groups;
     this.#clock = clock;
     this.#log = log;
@@ -32,6 +33,7 @@ export class Reconciliation {
     this.#checks = [
       this.#goRound(partitions, (partition) => checks.executing.look(partition)),
       this.#goRound(partitions, (partition) => checks.timer.look(partition)),
+      this.#goRound(partitions, (partition) => checks.schedules.look(partition)),
       this.#goRound(names, async (name) => {
         const group = this.#groups.groups.get(name);
         return group === undefined || (await checks.groups.look(group));

@@ -12,6 +12,8 @@ export const repairKinds = {
   READY_COUNT: 'The count of ready rows differed from the store.',
   EXECUTING_COUNT: 'The count of executing rows differed from the attempts themselves.',
   READY_ROWS: 'Ready rows of the store were not in memory although memory took itself for complete.',
+  FIRE: 'A schedule was due that memory did not know.',
+  HELD_RUN: 'A run of a schedule was held although nothing was left to wait for.',
   FEEDBACK_REWOUND: 'A result that is due for delivery had been passed over.',
   ORPHAN_NODE: 'A node of this session in ZooKeeper belonged to nothing any more.',
 } as const;

@@ -8,8 +8,11 @@ import { UnclaimedFeedback } from '../feedback/unclaimed-feedback.js';
 import type { OwnedGroups } from '../queue/owned-groups.js';
 import type { QueueStore } from '../queue/queue-store.js';
 import type { DueTimer } from '../schedule/due-timer.js';
+import type { GuardedRuns } from '../schedule/guarded-runs.js';
+import type { Schedules } from '../schedule/schedules.js';
 import { ExecutingCheck } from './check-executing.js';
 import { GroupCheck } from './check-groups.js';
+import { ScheduleCheck } from './check-schedules.js';
 import { TimerCheck } from './check-timer.js';
 import { Reconciliation } from './reconciliation.js';
 import type { Repairs } from './repairs.js';
@@ -20,6 +23,8 @@ export interface SelfRepairParts {
   directory: WorkerDirectory;
   dispatcher: Dispatcher;
   dueTimer: DueTimer;
+  scheduler: Schedules;
+  guarded: GuardedRuns;
   delivery: FeedbackDelivery;
   store: QueueStore;
   registry: Registry;
@@ -45,13 +50,14 @@ export class SelfRepair {
   #ticks = 0;
 
   constructor(parts: SelfRepairParts, repairs: Repairs) {
-    const { groups, directory, dispatcher, dueTimer, delivery, store, registry, clock, log } = parts;
+    const { groups, directory, dispatcher, dueTimer, scheduler, guarded, delivery, store, registry, clock, log } = parts;
     this.#parts = parts;
     this.repairs = repairs;
     this.unclaimed = new UnclaimedFeedback(store, delivery, clock, log);
     const checks = {
       executing: new ExecutingCheck(groups, directory, dispatcher, store, repairs),
       timer: new TimerCheck(groups, dueTimer, store, clock, repairs),
+      schedules: new ScheduleCheck(groups, scheduler, guarded, store, clock, repairs),
       groups: new GroupCheck(groups, dispatcher, store, repairs),
     };
     this.#reconciliation = new Reconciliation(groups, checks, clock, log);

@@ -85,10 +85,9 @@ export class FireTimer {
     this.#owned.get(partition)?.window.remove(nodeGroup, taskId);
   }
 
-  /** Whether this fire is known, or at least not expected yet to be. */
+  /** Whether the next fire of this schedule is known, or rightly left to the store. */
   knows(partition: number, row: ScheduleRow): boolean {
-    const window = this.#owned.get(partition)?.window;
-    return window === undefined || (row.nextAt ?? Number.POSITIVE_INFINITY) > window.reach || window.knows(row);
+    return this.#owned.get(partition)?.window.knows(row) ?? true;
   }
 
   /** Reads the schedule again, as what is known of it is in doubt. */

@@ -84,8 +84,10 @@ export class FireWindow {
     return this.#byTask.get(taskName(fire.row.nodeGroup, fire.row.taskId)) === fire;
   }
 
-  /** Whether the fire of this schedule at this time is known. */
-  knows({ nodeGroup, taskId, nextAt, version }: ScheduleRow): boolean {
+  /** Whether the next fire of this schedule is known, or rightly left to the store. */
+  knows(row: ScheduleRow): boolean {
+    const { nodeGroup, taskId, nextAt, version } = row;
+    if (!isFiring(row) || !this.#isNear(row)) return true;
     const known = this.#byTask.get(taskName(nodeGroup, taskId))?.row;
     return known !== undefined && known.nextAt === nextAt && known.version === version;
   }

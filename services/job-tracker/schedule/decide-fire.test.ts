@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest';
+import { checkJob } from '../../../shared/job/check-job.js';
+import { planOf, timetableOf } from '../../../shared/schedule/schedule-plan.js';
+import type { LiveRun } from './blocking.js';
+import { decideFire, type FireDecision } from './decide-fire.js';
+
+const minute = 60_000;
+const start = Math.floor(1_800_000_000_000 / minute) * minute;
+
+/** What a schedule of every minute does whose next time is `start`. */
+function fire(options: { job?: object; live?: LiveRun[]; late?: number; fires?: number }): FireDecision {
+  const plan = planOf(checkJob({ task_id: 't', node_group: 'g', ...(options.job ?? { cron_expression: '* * * * *' }) }), start);
+  if (plan === undefined) throw new Error('no plan');
+  let ids = 0;
+  return decideFire({ row: { taskId: 't', fires: options.fires ?? 0, nextAt: start }, plan, timetable: timetableOf(plan, ''), live: options.live ?? [] }, start + (options.late ?? 0), () => `new-${++ids}`);
+}
+
+const cron = (fields: object): object => ({ cron_expression: '* * * * *', ...fields });
+const repeat = (fields: object): object => ({ repeat_interval: minute, repeat_count: 3, ...fields });
+const short = ({ runs, passed }: FireDecision): unknown[] => [runs.map(({ scheduledAt, held }) => [(scheduledAt - start) / minute, held ? 'held' : 'runs']), passed.map(({ scheduledAt, state }) => [(scheduledAt - start) / minute, state])];
+
+describe('decideFire', () => {
+  it('runs the one time that has come, and moves on from it, not from now', () => {
+    const decision = fire({ late: 1_234 });
+    expect(decision).toMatchObject({ runs: [{ id: 'new-1', taskKey: `#t#${start}`, scheduledAt: start, held: false, counts: true }], passed: [], nextAt: start + minute, over: false, giveWay: [] });
+    expect(fire({ job: cron({ rely_on_prev_cycle: false }) }).runs[0]?.taskKey).toBe(`$t#${start}`);
+  });
+
+  it('is over with the last time, or the last run', () => {
+    expect(fire({ job: cron({ end_time: start + minute - 1 }) })).toMatchObject({ runs: [{}], nextAt: undefined, over: true });
+    expect(fire({ job: repeat({}), fires: 1 })).toMatchObject({ nextAt: start + minute, over: false });
+    expect(fire({ job: repeat({}), fires: 2 })).toMatchObject({ runs: [{}], nextAt: undefined, over: true });
+  });
+
+  it('rests after a fire with a fixed delay, and is over when the next one would come too late', () => {
+    const delay = { repeat_mode: 'FIXED_DELAY' };
+    expect(fire({ job: repeat(delay) })).toMatchObject({ runs: [{}], nextAt: undefined, over: false });
+    expect(fire({ job: repeat(delay), fires: 2 })).toMatchObject({ runs: [{}], over: true });
+    expect(fire({ job: repeat({ ...delay, end_time: start + minute - 1 }) })).toMatchObject({ runs: [{}], over: true });
+    expect(fire({ job: repeat(delay), late: 2 * minute, live: [{ id: 'a', stands: 'active' }] })).toMatchObject({ runs: [], passed: [{ state: 'DISCARDED' }], over: false });
+  });
+
+  it.each([
+    ['FIRE_ONCE', { misfire_policy: { action: 'FIRE_ONCE' } }, [[[3, 'runs']], [[0, 'MISSED'], [1, 'MISSED'], [2, 'MISSED'], [4, 'DISCARDED'], [5, 'DISCARDED']]]],
+    ['SKIP', { misfire_policy: { action: 'SKIP' } }, [[[4, 'runs']], [[0, 'MISSED'], [1, 'MISSED'], [2, 'MISSED'], [3, 'MISSED'], [5, 'DISCARDED']]]],
+    ['FIRE_ALL', { misfire_policy: { action: 'FIRE_ALL' } }, [[[0, 'runs'], [1, 'held'], [2, 'held'], [3, 'held']], [[4, 'DISCARDED'], [5, 'DISCARDED']]]],
+    ['FIRE_ALL of the newest two', { misfire_policy: { action: 'FIRE_ALL', newest: 2 } }, [[[2, 'runs'], [3, 'held']], [[0, 'MISSED'], [1, 'MISSED'], [4, 'DISCARDED'], [5, 'DISCARDED']]]],
+    ['FIRE_ALL within a window', { misfire_policy: { action: 'FIRE_ALL', window: 2 * minute } }, [[[3, 'runs']], [[0, 'MISSED'], [1, 'MISSED'], [2, 'MISSED'], [4, 'DISCARDED'], [5, 'DISCARDED']]]],
+    ['a higher threshold', { misfire_policy: { threshold: 3 * minute } }, [[[1, 'runs']], [[0, 'MISSED'], [2, 'DISCARDED'], [3, 'DISCARDED'], [4, 'DISCARDED'], [5, 'DISCARDED']]]],
+    ['overlapping runs', { rely_on_prev_cycle: false }, [[[3, 'runs'], [4, 'runs'], [5, 'runs']], [[0, 'MISSED'], [1, 'MISSED'], [2, 'MISSED']]]],
+    ['the newest covering all others', { blocking_policy: { strategy: 'COVER_EARLY' } }, [[[5, 'runs']], [[0, 'MISSED'], [1, 'MISSED'], [2, 'MISSED'], [3, 'DISCARDED'], [4, 'DISCARDED']]]],
+    ['a queue', { blocking_policy: { strategy: 'SERIAL' } }, [[[3, 'runs'], [4, 'held']], [[0, 'MISSED'], [1, 'MISSED'], [2, 'MISSED'], [5, 'DISCARDED']]]],
+  ])('treats missed times as they are to be treated: %s', (_name, fields, expected) => {
+    // The first four are missed, unless the threshold is higher.
+    const times = fire({ job: cron(fields), late: 5 * minute });
+    expect(short(times)).toEqual(expected);
+    expect(times.nextAt).toBe(start + 6 * minute);
+  });
+
+  it('counts runs alone, and is over in the middle of what has come', () => {
+    const decision = fire({ job: repeat({ rely_on_prev_cycle: false, misfire_policy: { action: 'FIRE_ALL' } }), late: 30 * minute });
+    expect(short(decision)).toEqual([[[0, 'runs'], [1, 'runs'], [2, 'runs']], []]);
+    expect(decision).toMatchObject({ nextAt: undefined, over: true });
+  });
+
+  it('answers a hundred times at once, and leaves the others due', () => {
+    const decision = fire({ late: 500 * minute });
+    expect(decision.passed).toHaveLength(100);
+    expect(decision.nextAt).toBe(start + 100 * minute);
+  });
+
+  it('sums up what is too old to be told one by one', () => {
+    const decision = fire({ job: { cron_expression: '* * * * * ?' }, late: 40 * minute });
+    expect(decision.passed[0]).toMatchObject({ state: 'MISSED', message: expect.stringMatching(/and 13\d\d earlier times from 20/) });
+    expect(decision.passed).toHaveLength(100);
+    const week = fire({ job: cron({ cron_expression: '* * * * *' }), late: 7 * 86_400_000 });
+    expect(week.passed[0]).toMatchObject({ message: expect.stringContaining('and 9078 earlier times') });
+  });
+
+  describe('and a run that still goes', () => {
+    const active: LiveRun = { id: 'a', stands: 'active' };
+    const held: LiveRun = { id: 'h', stands: 'held' };
+
+    it.each<[string, object, LiveRun[], unknown]>([
+      ['DISCARD_LATER', {}, [active], { runs: [], passed: [{ state: 'DISCARDED', message: 'run a still goes' }], giveWay: [] }],
+      ['DISCARD_LATER, when it waits for its retry', {}, [{ id: 'w', stands: 'waiting' }], { runs: [{ held: true }], passed: [], giveWay: [{ id: 'w', as: { state: 'FAILED' } }] }],
+      ['SERIAL', { strategy: 'SERIAL' }, [active], { runs: [{ held: true }], passed: [], giveWay: [] }],
+      ['SERIAL with a full queue', { strategy: 'SERIAL' }, [active, held], { runs: [], passed: [{ message: 'the queue is full: 1 of 1 wait behind run a' }] }],
+      ['COVER_EARLY', { strategy: 'COVER_EARLY' }, [active, held], { runs: [{ held: true }], giveWay: [{ id: 'a' }, { id: 'h', as: { state: 'DISCARDED', message: 'covered by run new-1' } }] }],
+    ])('%s', (_name, policy, live, expected) => {
+      expect(fire({ job: cron({ blocking_policy: policy }), live })).toMatchObject(expected as object);
+    });
+
+    it('CONCURRENT up to its limit', () => {
+      const job = cron({ rely_on_prev_cycle: false, blocking_policy: { limit: 2 } });
+      expect(fire({ job, live: [active] })).toMatchObject({ runs: [{ held: false, taskKey: `#t#${start}` }] });
+      expect(fire({ job, live: [active, held] })).toMatchObject({ runs: [], passed: [{ message: '2 runs still go, the limit is 2' }] });
+    });
+
+    it('counts no time that did not run', () => {
+      expect(fire({ job: repeat({}), fires: 2, live: [active] })).toMatchObject({ runs: [], nextAt: start + minute, over: false });
+    });
+  });
+});
