@@ -32,9 +32,10 @@ export interface ScheduleContext {
   time(): number;
 }
 
-const task = fc.nat({ max: 3 });
+/** One-shot jobs have the tasks up to 3. */
+const task = fc.constantFrom(3, 4, 4, 4);
 const rarely = fc.nat({ max: 9 }).map((n) => n === 0);
-const nextIn = fc.constantFrom(undefined, 5, 5, 40);
+const nextIn = fc.constantFrom(undefined, 5, 5, 5, 40);
 
 export const scheduleStep: fc.Arbitrary<ScheduleStep> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('enroll' as const), task, nextIn, replace: fc.boolean(), owes: fc.boolean(), clientId: fc.boolean(), late: rarely }) },
@@ -42,13 +43,13 @@ export const scheduleStep: fc.Arbitrary<ScheduleStep> = fc.oneof(
     weight: 5,
     arbitrary: fc.record({
       do: fc.constant('fire' as const), task, missed: fc.constantFrom(0, 0, 2), byHand: fc.boolean(), wrong: rarely, taken: rarely, nextIn, over: rarely,
-      runs: fc.array(fc.record({ held: fc.boolean(), counts: fc.boolean(), start: fc.boolean(), guarded: fc.boolean() }), { maxLength: 3 }),
+      runs: fc.array(fc.record({ held: fc.boolean(), counts: fc.boolean(), start: fc.boolean(), guarded: fc.boolean() }), { minLength: 1, maxLength: 3 }),
     }),
   },
   {
     weight: 3,
     arbitrary: fc.record({
-      do: fc.constant('alter' as const), task, change: fc.constantFrom('suspend' as const, 'suspend' as const, 'resume' as const, 'resume' as const, 'next' as const, 'delete' as const),
+      do: fc.constant('alter' as const), task, change: fc.constantFrom('suspend' as const, 'suspend' as const, 'suspend' as const, 'resume' as const, 'resume' as const, 'resume' as const, 'next' as const, 'next' as const, 'delete' as const),
       version: fc.constantFrom('right' as const, 'right' as const, 'right' as const, 'wrong' as const, 'none' as const), nextIn,
     }),
   },
@@ -59,6 +60,9 @@ export function scheduleTransition(step: ScheduleStep, context: ScheduleContext)
   const taskId = `task-${step.task}`;
   const live = context.live(taskId);
   const nextAt = step.nextIn === undefined ? undefined : now + step.nextIn;
+  // There has to be a schedule first; sometimes there is none.
+  const needsOne = step.do === 'fire' ? !step.wrong : step.do === 'alter' && step.version === 'right';
+  if (live === undefined && needsOne) return enroll({ nodeGroup, taskId, nextAt, createdAt: now, plan: 'the first' });
   switch (step.do) {
     case 'enroll':
       return enroll({

@@ -125,6 +125,10 @@ export class QueueModel {
     return this.#of(id).attempts;
   }
 
+  lives(id: string): boolean {
+    return this.#of(id).endedAt === 0;
+  }
+
   taskOf(id: string): string {
     return taskIdOf(this.#of(id).key);
   }
