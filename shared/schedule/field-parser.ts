@@ -18,6 +18,8 @@ export interface FieldGrammar {
   wraps: boolean;
   /** 5/15 is 5 to the end in steps of 15, and /15 the same as a star with it. */
   openSteps: boolean;
+  /** A step may be as long as the field, as in a minute of every 60. */
+  fullSteps: boolean;
   /** JAN-JUN/2 and MON-5 are read as they look. */
   mixesNames: boolean;
 }
@@ -74,10 +76,10 @@ function parseItem(parser: FieldParser, item: string): { values: number[]; inter
   return { values: rangeOf(parser, item, from, to, step ?? 1), interval: step !== undefined };
 }
 
-function parseStep({ spec, refuse }: FieldParser, item: string, step: number, ofField: boolean): number {
+function parseStep({ spec, grammar, refuse }: FieldParser, item: string, step: number, ofField: boolean): number {
   if (step < 1) throw refuse(item, 'a step is 1 or more');
   const size = spec.max - spec.min + 1;
-  if (ofField && step > size) throw refuse(item, `the ${spec.name} has ${size} values, so a step of ${step} does not mean every ${step}; for a longer interval use @every`);
+  if (ofField && step > (grammar.fullSteps ? size : spec.max)) throw refuse(item, `the ${spec.name} has ${size} values, so a step of ${step} does not mean every ${step}; for a longer interval use @every`);
   return step;
 }
 

@@ -14,7 +14,7 @@ const specs = {
   year: { name: 'year', min: 1970, max: lastYear },
 } as const satisfies Record<string, FieldSpec>;
 
-const grammar: FieldGrammar = { wraps: true, openSteps: true, mixesNames: false };
+const grammar: FieldGrammar = { wraps: true, openSteps: true, fullSteps: false, mixesNames: false };
 
 type Read = (spec: FieldSpec, text: string) => { values: Set<number>; interval: boolean };
 
@@ -37,7 +37,7 @@ export function parseQuartzCron(fields: readonly string[], spread: string, refus
     minutes: NumberSet.of(minutes.values),
     hours: NumberSet.of(hours.values),
     months: NumberSet.of(months.values),
-    years: year === '*' ? undefined : read(specs.year, year).values,
+    years: year === '*' ? undefined : parseField({ spec: specs.year, grammar: { ...grammar, wraps: false }, spread, refuse }, year).values,
     days: dates === undefined ? weekdayTable(weekday, read, refuse) : dates.days,
     nearest: severalTimes ? dates?.nearest : undefined,
     interval: minutes.interval || hours.interval,

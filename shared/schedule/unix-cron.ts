@@ -11,7 +11,7 @@ const specs = {
   weekday: { name: 'day of week', min: 0, max: 7, names: dayNames, spread: { from: 0, to: 6 } },
 } as const satisfies Record<string, FieldSpec>;
 
-const grammar: FieldGrammar = { wraps: false, openSteps: false, mixesNames: true };
+const grammar: FieldGrammar = { wraps: false, openSteps: false, fullSteps: true, mixesNames: true };
 
 const noSeconds = NumberSet.of([0]);
 

@@ -220,7 +220,7 @@ export class OpenStore {
 
   /** Makes runs of a schedule by hand, so that it stays as it is, and gives their seqs. */
   async made(schedule: { sched: number; version: number }, runs: FireRun[], values: Partial<Fire> = {}): Promise<number[]> {
-    const outcome = await this.one(fire(schedule, { from: undefined, runs, ...values }));
+    const outcome = await this.one(fire(schedule, { from: undefined, runs: runs.map((run) => ({ ...run, counts: false })), ...values }));
     if (!outcome.applied) throw new Error(`not made: ${JSON.stringify(outcome)}`);
     return outcome.runs.map(({ seq }) => seq);
   }

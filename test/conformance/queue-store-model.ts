@@ -3,8 +3,9 @@ import { deepStrictEqual as same } from 'node:assert';
 import { expect, it } from 'vitest';
 import { encodeJob } from '../../shared/grpc/job-codec.js';
 import { newId } from '../../shared/ids.js';
-import type { GroupLimits, Outcome, Transition } from '../../services/job-tracker/queue/queue-store.js';
-import { admit, allPartitions, cancel, finish, limit, OpenStore, otherWorker, promote, start, t0, worker, type StoreBench } from './queue-store-bench.js';
+import type { GroupLimits, LoadedPartition, Outcome, Transition } from '../../services/job-tracker/queue/queue-store.js';
+import { admit, allPartitions, cancel, finish, limit, OpenStore, otherWorker, promote, release, start, t0, worker, type StoreBench } from './queue-store-bench.js';
+import { type ScheduleStep, scheduleStep, scheduleTransition } from './queue-store-model-schedules.js';
 import { QueueModel } from './queue-store-reference.js';
 
 /** One random step; numbers choose among what is there. */
@@ -13,7 +14,9 @@ type Step =
   | { do: 'again'; pick: number; changed: boolean }
   | { do: 'start' | 'reassign' | 'late'; pick: number; wrong: boolean }
   | { do: 'finish'; pick: number; wrong: boolean; next: 'SUCCEEDED' | 'FAILED' | 'CANCELLED' | 'LOST' | 'retry'; dueIn: number }
-  | { do: 'cancel'; pick: number; byTask: boolean }
+  | { do: 'cancel'; pick: number; byTask: boolean; as: 'FAILED' | 'DISCARDED' | undefined }
+  | { do: 'release'; pick: number }
+  | ScheduleStep
   | { do: 'promote'; limit: number }
   | { do: 'limit'; limits: GroupLimits };
 
@@ -37,7 +40,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       do: fc.constant('finish' as const), pick, wrong: rarely, dueIn, next: fc.constantFrom('SUCCEEDED' as const, 'FAILED' as const, 'CANCELLED' as const, 'LOST' as const, 'retry' as const, 'retry' as const),
     }),
   },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('cancel' as const), pick, byTask: fc.boolean() }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('cancel' as const), pick, byTask: fc.boolean(), as: fc.constantFrom(undefined, undefined, 'FAILED' as const, 'DISCARDED' as const) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('release' as const), pick }) },
+  { weight: 9, arbitrary: scheduleStep },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('promote' as const), limit: fc.constantFrom(1, 100) }) },
   {
     weight: 1,
@@ -47,7 +52,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-const run = fc.array(fc.array(step, { minLength: 1, maxLength: 6 }), { minLength: 1, maxLength: 25 });
+const run = fc.array(fc.array(step, { minLength: 1, maxLength: 6 }), { minLength: 8, maxLength: 25 });
 
 /** Random transitions, beside a small model in memory. */
 export function model(bench: () => StoreBench): void {
@@ -63,7 +68,7 @@ export function model(bench: () => StoreBench): void {
         await test.endAll();
       }
     });
-    await expect(fc.assert(property, { numRuns: 150 })).resolves.toBeUndefined();
+    await expect(fc.assert(property, { numRuns: 100 })).resolves.toBeUndefined();
     // Some 20,000 questions, each a round trip to a server.
   }, 180_000);
 }
@@ -79,6 +84,9 @@ class ModelRun {
   readonly #model: QueueModel;
   readonly #ids = new Map<number, string>();
   readonly #seqs = new Map<string, number>();
+  /** By the store's number the id of what was sent first. */
+  readonly #scheds = new Map<number, string>();
+  #time = 0;
   #now = t0;
 
   constructor(open: OpenStore, group: string) {
@@ -94,11 +102,8 @@ class ModelRun {
     const outcomes = await this.#open.commit(transitions);
     for (const [i, transition] of transitions.entries()) {
       const outcome = outcomes[i] as Outcome;
-      if (transition.kind === 'admit' && outcome.kind === 'admit' && 'seq' in outcome) {
-        this.#ids.set(outcome.seq, transition.id);
-        this.#seqs.set(transition.id, outcome.seq);
-      }
-      same(this.#named(outcome), plain(this.#model.apply(transition, (seq) => this.#ids.get(seq))));
+      this.#note(transition, outcome);
+      same(this.#named(outcome), plain(this.#model.apply(transition, (seq) => this.#ids.get(seq), (sched) => this.#scheds.get(sched))));
     }
     await this.#compare();
   }
@@ -109,15 +114,27 @@ class ModelRun {
     for (let from = 0; from < sent.length; from += 100) {
       const some = sent.slice(from, from + 100);
       const outcomes = await this.#open.commit(some.map(({ transition }) => transition));
-      same(outcomes, some.map(({ first, existingId }) => ({ kind: 'admit', result: 'again', first, existingId })));
+      same(outcomes, some.map(({ transition: { kind }, first, existingId }) => ({ kind, result: 'again', first, existingId })));
     }
   }
 
   /** Leaves nothing alive to the next run. */
   async endAll(): Promise<void> {
     const { executing } = await this.#open.store.load(0);
-    await this.#open.commit([0, 1, 2, 3].map((task) => cancel({ taskId: `task-${task}` }, { nodeGroup: this.#group })));
+    await this.#open.commit([0, 1, 2, 3, 4].map((task) => cancel({ taskId: `task-${task}` }, { nodeGroup: this.#group })));
     await this.#open.commit(executing.map(({ seq, attempt }) => finish(seq, { attempt })));
+  }
+
+  /** Learns the numbers that the store gave. */
+  #note(transition: Transition, outcome: Outcome): void {
+    const made: [id: string, seq: number][] = [];
+    if (transition.kind === 'admit' && outcome.kind === 'admit' && 'seq' in outcome) made.push([transition.id, outcome.seq]);
+    if (transition.kind === 'fire' && outcome.kind === 'fire') made.push(...outcome.runs.map(({ seq }, i): [string, number] => [transition.runs[i]?.id ?? '', seq]));
+    for (const [id, seq] of made) {
+      this.#ids.set(seq, id);
+      this.#seqs.set(id, seq);
+    }
+    if (transition.kind === 'enroll' && outcome.kind === 'enroll' && outcome.result === 'accepted') this.#scheds.set(outcome.sched, transition.id);
   }
 
   async #compare(): Promise<void> {
@@ -139,12 +156,25 @@ class ModelRun {
     same(await store.nextDue(0), loaded.nextDueAt);
     same(await store.recount(this.#group, 1_000), { waiting: counts.waiting, ready: counts.ready });
     same(loaded.executing.map(({ id, attempt, cancelling }) => ({ id, attempt, cancelling })), this.#model.executing());
+    await this.#compareSchedules(loaded);
+  }
+
+  async #compareSchedules({ schedules: { guarded, resting } }: LoadedPartition): Promise<void> {
+    const { store } = this.#open;
+    const rows = await store.listSchedules({ nodeGroup: this.#group, state: undefined, after: undefined, limit: 1_000 });
+    same(this.#named(rows), plain(this.#model.schedules.rows()));
+    const ofGroup = <T extends { nodeGroup: string }>(all: T[]): T[] => all.filter(({ nodeGroup }) => nodeGroup === this.#group);
+    const due = await store.readSchedules(0, undefined, Number.MAX_SAFE_INTEGER, 1_000);
+    same(ofGroup(due).map(({ id }) => id), this.#model.schedules.due());
+    same(ofGroup(resting).map(({ id }) => id).toSorted(), this.#model.schedules.resting().toSorted());
+    same(this.#named(ofGroup(guarded).toSorted((a, b) => a.seq - b.seq)), plain(this.#model.guarded()));
   }
 
   /** The outcome with ids instead of arrival numbers, which only the store gives. */
-  #named(outcome: Outcome): unknown {
+  #named(outcome: unknown): unknown {
     return plain(outcome, (key, value) => {
       if (key === 'seq' || key === 'existingSeq') return this.#ids.get(value as number);
+      if (key === 'sched') return this.#scheds.get(value as number) ?? value;
       return key === 'job' || key === 'policy' ? undefined : value;
     });
   }
@@ -153,8 +183,10 @@ class ModelRun {
     if (each.do === 'admit') return this.#admit(each);
     if (each.do === 'promote') return promote(this.#now, { limit: each.limit });
     if (each.do === 'limit') return limit(each.limits, { nodeGroup: this.#group });
-    const known = [...this.#seqs];
-    const chosen = known[each.pick % Math.max(known.length, 1)];
+    if (each.do === 'enroll' || each.do === 'fire' || each.do === 'alter') return this.#schedule(each);
+    // Every other time one that lives: most are over soon.
+    const known = [...this.#seqs].filter(([id]) => each.pick % 2 === 0 || this.#model.lives(id));
+    const chosen = known[Math.floor(each.pick / 2) % Math.max(known.length, 1)];
     if (chosen === undefined) return undefined;
     const [id, seq] = chosen;
     const at = this.#now;
@@ -174,9 +206,25 @@ class ModelRun {
         const end = { outcome: each.next === 'LOST' ? 'LOST' : 'LATER', message: '', truncated: false, startedAt: 0 } as const;
         return finish(seq, { attempt: attempt + wrong, end, next, at });
       }
+      case 'release':
+        return release(seq, { nodeGroup: this.#group, at });
       case 'cancel':
-        return cancel(each.byTask ? { taskId: this.#model.taskOf(id) } : { id }, { nodeGroup: this.#group, at });
+        return cancel(each.byTask ? { taskId: this.#model.taskOf(id) } : { id }, {
+          nodeGroup: this.#group, at, as: each.as === undefined || each.byTask ? undefined : { state: each.as, message: 'as told' },
+        });
     }
+  }
+
+  #schedule(each: ScheduleStep): Transition {
+    const numbers = new Map([...this.#scheds].map(([sched, id]) => [id, sched]));
+    return scheduleTransition(each, {
+      nodeGroup: this.#group,
+      now: this.#now,
+      live: (taskId) => this.#model.schedules.of(taskId),
+      schedOf: (live) => numbers.get(live?.sched ?? '') ?? 999_999_999,
+      takenId: [...this.#seqs.keys()].at(-1),
+      time: () => ++this.#time,
+    });
   }
 
   #admit(each: Extract<Step, { do: 'admit' }>): Transition {

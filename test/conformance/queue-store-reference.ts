@@ -1,8 +1,11 @@
-import type { Admit, Cancel, Finish, GroupLimits, Transition } from '../../services/job-tracker/queue/queue-store.js';
+import { type Admit, type Cancel, type Enroll, type Finish, type GroupLimits, heldUntil, type Transition } from '../../services/job-tracker/queue/queue-store.js';
+import { isRunKey, taskIdOf } from '../../services/job-tracker/queue/task-key.js';
+import { ScheduleModel } from './queue-store-reference-schedules.js';
 
-interface Instance {
+export interface Instance {
   id: string;
-  taskId: string;
+  /** Its task_id, or of a run its task key. */
+  key: string;
   type: string;
   priority: number;
   state: string;
@@ -13,10 +16,12 @@ interface Instance {
   retryTimes: number;
   lostTimes: number;
   owes: string | undefined;
+  /** It does not wait again. */
+  last: boolean;
 }
 
-interface Sent {
-  transition: Admit;
+export interface Sent {
+  transition: Admit | Enroll;
   first: 'accepted' | 'replaced' | 'duplicate';
   existingId: string;
 }
@@ -28,6 +33,7 @@ export class QueueModel {
   /** `id state` of what is owed, in the order of the ends. */
   readonly owed: string[] = [];
   readonly #nodeGroup: string;
+  readonly schedules: ScheduleModel;
   readonly #instances = new Map<string, Instance>();
   readonly #sent = new Map<string, Sent>();
   #limits: GroupLimits | undefined;
@@ -35,9 +41,21 @@ export class QueueModel {
 
   constructor(nodeGroup: string) {
     this.#nodeGroup = nodeGroup;
+    this.schedules = new ScheduleModel(nodeGroup, {
+      sent: this.#sent,
+      has: (id) => this.#instances.has(id),
+      oneShot: (taskId) => this.#tasks.get(taskId)?.next ?? this.#tasks.get(taskId)?.current,
+      add: (instance) => this.#instances.set(instance.id, instance),
+      addLive: (instance) => {
+        this.#instances.set(instance.id, instance);
+        this.#tasks.set(instance.key, { current: instance, next: undefined });
+      },
+      runsOf: (taskId) => this.#runsOf(taskId),
+      endQueued: (run, at) => this.#endQueued(run, { state: 'CANCELLED', at }),
+    });
   }
 
-  apply(t: Transition, nameOf: NameOf): unknown {
+  apply(t: Transition, nameOf: NameOf, scheduleOf: NameOf): unknown {
     switch (t.kind) {
       case 'admit':
         return { kind: 'admit', ...this.#admit(t) };
@@ -62,14 +80,22 @@ export class QueueModel {
       case 'limit':
         this.#limits = t.limits;
         return { kind: 'limit' };
+      case 'enroll':
+        return { kind: 'enroll', ...this.schedules.enroll(t) };
+      case 'fire':
+        return { kind: 'fire', ...this.schedules.fire(t, scheduleOf(t.sched)) };
+      case 'alter':
+        return { kind: 'alter', ...this.schedules.alter(t) };
+      case 'release':
+        return { kind: 'release', ...this.#release(this.#of(nameOf(t.seq)), t.at) };
       case 'late':
         return { kind: 'late', known: t.attempt > 0 && t.attempt <= this.#of(t.id).attempts };
     }
   }
 
   instances(): unknown[] {
-    return [...this.#instances.values()].map(({ id, taskId, state, attempts, retryTimes, lostTimes, dueAt, endedAt }) => ({
-      id, taskId, state: state === 'BLOCKED' ? 'WAITING' : state, blocked: state === 'BLOCKED', attempts, retryTimes, lostTimes, endedAt,
+    return [...this.#instances.values()].map(({ id, key, state, attempts, retryTimes, lostTimes, dueAt, endedAt }) => ({
+      id, taskId: taskIdOf(key), state: state === 'BLOCKED' ? 'WAITING' : state, blocked: state === 'BLOCKED', attempts, retryTimes, lostTimes, endedAt,
       ...(endedAt === 0 ? { dueAt } : {}),
     }));
   }
@@ -99,8 +125,19 @@ export class QueueModel {
     return this.#of(id).attempts;
   }
 
+  lives(id: string): boolean {
+    return this.#of(id).endedAt === 0;
+  }
+
   taskOf(id: string): string {
-    return this.#of(id).taskId;
+    return taskIdOf(this.#of(id).key);
+  }
+
+  guarded(): unknown[] {
+    const live = [...this.#instances.values()].filter(({ key, endedAt }) => key.startsWith('#') && endedAt === 0);
+    return live.map(({ id, key, state, dueAt }) => ({
+      seq: id, id, nodeGroup: this.#nodeGroup, taskKey: key, dueAt, stands: state !== 'WAITING' ? 'active' : dueAt === heldUntil ? 'held' : 'waiting',
+    }));
   }
 
   /** What was sent under ids that stay known. */
@@ -115,7 +152,7 @@ export class QueueModel {
   }
 
   #waiting(): Instance[] {
-    return [...this.#instances.values()].filter(({ state }) => state === 'WAITING').toSorted((a, b) => a.dueAt - b.dueAt);
+    return [...this.#instances.values()].filter(({ state, dueAt }) => state === 'WAITING' && dueAt < heldUntil).toSorted((a, b) => a.dueAt - b.dueAt);
   }
 
   #runs(instance: Instance, attempt: number): boolean {
@@ -123,14 +160,13 @@ export class QueueModel {
   }
 
   #admit(t: Admit): object {
-    const before = this.#sent.get(t.id);
-    if (before !== undefined) {
-      if (!before.transition.job.equals(t.job)) return { result: 'conflict' };
-      return { result: 'again', first: before.first, existingId: before.existingId };
-    }
+    const again = this.schedules.again(t);
+    if (again !== undefined) return again;
+    const schedule = this.schedules.of(t.taskId);
+    if (schedule !== undefined) return this.schedules.ignore(t, schedule.id);
     const instance: Instance = {
-      id: t.id, taskId: t.taskId, type: t.type, priority: t.priority, state: 'BLOCKED', dueAt: t.dueAt, scheduledAt: t.dueAt, endedAt: 0, attempts: 0, retryTimes: 0, lostTimes: 0,
-      owes: t.needFeedback ? t.submitNodeGroup : undefined,
+      id: t.id, key: t.taskId, type: t.type, priority: t.priority, state: 'BLOCKED', dueAt: t.dueAt, scheduledAt: t.dueAt, endedAt: 0, attempts: 0, retryTimes: 0, lostTimes: 0,
+      owes: t.needFeedback ? t.submitNodeGroup : undefined, last: false,
     };
     const task = this.#tasks.get(t.taskId);
     if (task === undefined) {
@@ -142,10 +178,7 @@ export class QueueModel {
       return this.#accept(t, instance, 'blocked');
     }
     const existing = task.next ?? task.current;
-    if (!t.replaceOnExist || (t.fromFailStore === true && t.id < existing.id)) {
-      if (t.clientId) this.#sent.set(t.id, { transition: t, first: 'duplicate', existingId: existing.id });
-      return { result: 'duplicate', existingId: existing.id };
-    }
+    if (!t.replaceOnExist || (t.fromFailStore === true && t.id < existing.id)) return this.schedules.ignore(t, existing.id);
     const existingPlacement = existing.state.toLowerCase();
     Object.assign(existing, { state: 'REPLACED', endedAt: t.createdAt });
     if (existing === task.next) task.next = instance;
@@ -182,12 +215,13 @@ export class QueueModel {
     if (!this.#runs(instance, t.attempt)) return { applied: false };
     if ('dueAt' in t.next) {
       if (instance.state === 'CANCELLING') return { applied: false };
+      if (instance.last) return { applied: false, over: true };
       Object.assign(instance, t.next);
       return { applied: true, ...this.#enqueue(instance, t.at) };
     }
     if (t.end.outcome === 'LOST') instance.lostTimes++;
     const owedTo = this.#end(instance, t.next.state, t.at);
-    return { applied: true, ...this.#advance(instance.taskId, t.at), ...owedTo };
+    return { applied: true, ...this.#advance(instance.key, t.at), ...owedTo };
   }
 
   #end(instance: Instance, state: string, at: number): { owedTo?: string } {
@@ -206,25 +240,61 @@ export class QueueModel {
   }
 
   #cancel(t: Cancel): object {
-    const outcome = { cancelled: [] as object[], cancelling: [] as object[], ended: [] as string[] };
-    const named = t.id === undefined ? undefined : this.#of(t.id);
-    const taskId = named?.taskId ?? t.taskId ?? '';
-    const task = this.#tasks.get(taskId);
-    if (named !== undefined && named !== task?.current && named !== task?.next) return { ...outcome, ended: [named.id] };
-    if (task === undefined) return outcome;
-    if (task.next !== undefined && (named === undefined || named === task.next)) {
-      outcome.cancelled.push({ id: task.next.id, seq: task.next.id, placement: 'blocked', ...this.#end(task.next, 'CANCELLED', t.at) });
-      task.next = undefined;
-      if (named !== undefined) return outcome;
-    }
-    const { current } = task;
-    if (current.state === 'EXECUTING' || current.state === 'CANCELLING') {
-      current.state = 'CANCELLING';
-      outcome.cancelling.push({ id: current.id, seq: current.id, attempt: current.attempts });
+    const outcome: Cancelled = { cancelled: [], cancelling: [], ended: [] };
+    if (t.id !== undefined) {
+      const named = this.#of(t.id);
+      const task = this.#tasks.get(named.key);
+      if (named === task?.next) this.#cancelNext(named, t, outcome);
+      else if (named === task?.current) this.#cancelCurrent(named, t, outcome);
+      else outcome.ended.push(named.id);
       return outcome;
     }
-    const placement = current.state.toLowerCase();
-    outcome.cancelled.push({ id: current.id, seq: current.id, placement, ...this.#end(current, 'CANCELLED', t.at) });
-    return { ...outcome, ...this.#advance(taskId, t.at) };
+    const taskId = t.taskId ?? '';
+    const task = this.#tasks.get(taskId);
+    if (task?.next !== undefined) this.#cancelNext(task.next, t, outcome);
+    if (task !== undefined) this.#cancelCurrent(task.current, t, outcome);
+    const schedule = this.schedules.end(taskId);
+    for (const run of this.#runsOf(taskId)) this.#cancelCurrent(run, t, outcome);
+    return schedule === undefined ? outcome : { ...outcome, schedule: schedule.id };
   }
+
+  #cancelNext(next: Instance, t: Cancel, outcome: Cancelled): void {
+    const task = this.#tasks.get(next.key);
+    if (task !== undefined) task.next = undefined;
+    outcome.cancelled.push({ id: next.id, seq: next.id, placement: 'blocked', ...this.#end(next, t.as?.state ?? 'CANCELLED', t.at) });
+  }
+
+  #cancelCurrent(current: Instance, t: Cancel, outcome: Cancelled): void {
+    if (current.state !== 'EXECUTING' && current.state !== 'CANCELLING') {
+      const { freed, ...cancelled } = this.#endQueued(current, { state: t.as?.state ?? 'CANCELLED', at: t.at });
+      outcome.cancelled.push(cancelled);
+      Object.assign(outcome, freed);
+    } else if (t.as === undefined) {
+      current.state = 'CANCELLING';
+      outcome.cancelling.push({ id: current.id, seq: current.id, attempt: current.attempts });
+    }
+  }
+
+  #endQueued(current: Instance, end: { state: string; at: number }): { freed: object } {
+    const placement = current.state.toLowerCase();
+    const owedTo = this.#end(current, end.state, end.at);
+    return { ...{ id: current.id, seq: current.id, placement, ...owedTo }, freed: this.#advance(current.key, end.at) };
+  }
+
+  #release(run: Instance, now: number): object {
+    if (run.state !== 'WAITING' || run.dueAt !== heldUntil) return {};
+    run.dueAt = run.scheduledAt;
+    return this.#enqueue(run, Math.max(now, run.dueAt));
+  }
+
+  /** The live ones, by arrival. */
+  #runsOf(taskId: string): Instance[] {
+    return [...this.#instances.values()].filter(({ key, endedAt }) => isRunKey(key) && taskIdOf(key) === taskId && endedAt === 0);
+  }
+}
+
+interface Cancelled {
+  cancelled: object[];
+  cancelling: object[];
+  ended: string[];
 }

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openForWriting } from '../../services/job-tracker/queue/stores/sqlite/database.js';
 import { LockWait } from '../../services/job-tracker/queue/stores/sqlite/lock-wait.js';
+import { newId } from '../../shared/ids.js';
 import { packageRoot } from '../../shared/package-root.js';
-import { admit, finish, limit, OpenStore, owner } from './queue-store-bench.js';
+import { admit, enroll, finish, limit, OpenStore, owner } from './queue-store-bench.js';
 import { SqliteBench } from './queue-store-sqlite-bench.js';
 
 describe('the SQLite file', () => {
@@ -54,6 +55,31 @@ describe('the SQLite file', () => {
     expect((await open.store.load(0)).groups).toEqual([{ nodeGroup: 'group', waiting: 0, ready: 0 }]);
     await open.one(limit({ maxRunning: 3 }));
     expect((await open.store.load(0)).groups).toMatchObject([{ limits: { maxRunning: 3 } }]);
+  });
+
+  it('of the second schema is brought up to date with the jobs that it holds, and takes schedules', async () => {
+    const [running, waiting] = [newId(), newId()];
+    const file = new Database(bench.file);
+    for (const name of ['0001_initial', '0002_group_limits']) {
+      file.exec(readFileSync(join(packageRoot, `services/job-tracker/queue/stores/sqlite/migrations/${name}.sql`), 'utf8'));
+    }
+    file.exec(`PRAGMA user_version = 2; PRAGMA application_id = ${0x4c545351};
+      INSERT INTO meta VALUES (1, 'old', 'test', 1); INSERT INTO ownership (part, epoch) VALUES (0, 7); INSERT INTO node_group VALUES (1, 'group', 0, 5, NULL, NULL);
+      UPDATE counter SET last_seq = 2; INSERT INTO worker VALUES (1, 'w', 'i', 0);
+      INSERT INTO task VALUES (1, 'running', 1, 10, NULL), (1, 'waiting', 2, 20, NULL);
+      INSERT INTO executing VALUES (1, 1, 1, 1, 0, 1, 0, 0); INSERT INTO waiting VALUES (0, 20, 2, 1, 0, 0, 0)`);
+    const add = file.prepare("INSERT INTO instance VALUES (?, unhex(?, '-'), 1, ?, 'default', 100, ?, 0, NULL, NULL, 0, NULL, x'')");
+    add.run(1, running, 'running', 10);
+    add.run(2, waiting, 'waiting', 20);
+    file.close();
+    const open = await OpenStore.of(bench.connect({ partitions: 1 }));
+    expect(await open.store.load(0)).toMatchObject({
+      groups: [{ waiting: 1, ready: 0, limits: { backlog: 5 } }], executing: [{ id: running, cancelling: true, scheduledAt: 10 }], nextDueAt: 20,
+      schedules: { guarded: [], resting: [] },
+    });
+    expect(await open.stateOf(running)).toBe('CANCELLING');
+    expect(await open.commit([enroll({ taskId: 'waiting' }), enroll(), finish(1)])).toMatchObject([{ existingId: waiting }, { result: 'accepted' }, { applied: true }]);
+    expect(await open.one(admit())).toMatchObject({ result: 'duplicate' });
   });
 
   it('refuses the one change that damage keeps from the store, and takes the others of its commit', async () => {

@@ -14,7 +14,7 @@ const ofLanguage = (language: string): string[] => blocks.filter((block) => bloc
 const lines = ofLanguage('sh').flatMap((text) => text.trim().split('\n'));
 
 /** What a reader types while `npm start` runs, apart from what starts services and what needs several trackers. */
-const commands = lines.filter((line) => /^npx (lts (job |cluster|node (?!drain|undrain))|buf )/.test(line));
+const commands = lines.filter((line) => /^npx (lts (job |schedule |cluster|node (?!drain|undrain))|buf )/.test(line));
 /** Whole files, which begin with their names; other blocks are parts. */
 const modules = ofLanguage('js').filter((text) => text.startsWith('// runners.mjs'));
 

@@ -135,6 +135,37 @@ describe('Dispatcher', () => {
   });
 });
 
+describe('Dispatcher of workers that run some types only', () => {
+  it('finds their jobs behind thousands whose workers are busy', async () => {
+    const groups = new OwnedGroups(1_000);
+    groups.adopt({ partition: 0, epoch: 1 }, { groups: [{ nodeGroup: 'g', waiting: 0, ready: 5_001 }], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [] } });
+    const group = groups.group('g', 0);
+    const stored = Array.from({ length: 5_001 }, (_, i) => ({ ...row(i + 1), type: i === 5_000 ? 'mail' : 'slow' }));
+    const started: number[] = [];
+    const store = {
+      commit: ({ transitions }: CommitBatch) => Promise.resolve(transitions.map((each) => (started.push('seq' in each ? each.seq : 0), { kind: 'start', started: true }))),
+      readReady: (_: string, after: { seq: number } | undefined, limit: number) => Promise.resolve(stored.slice(after?.seq ?? 0, (after?.seq ?? 0) + limit)),
+    } as unknown as QueueStore;
+    const nothing = (): void => undefined;
+    const clock = new VirtualClock();
+    const pipeline = new CommitPipeline(store, { epochOf: () => 1, notOwning: () => new LtsError('NOT_OWNER', ''), onUnknown: nothing, onFenced: nothing, onRolledBack: nothing, onCommitted: nothing }, clock);
+    const workers = new GroupWorkers();
+    const worker = (types: string[], credits: number): Worker => {
+      const session = { closed: false, credits, reserve: nothing, unreserve: nothing, task: nothing };
+      return { identity: { nodeId: 'w', incarnation: types.join() }, types: new Set(types), session, confirmed: true, available: true, credits, executions: new Set(), resend: [], runs: (type: string) => types.length === 0 || types.includes(type) } as unknown as Worker;
+    };
+    workers.add(worker([], 0));
+    workers.add(worker(['mail'], 1));
+    const dispatcher = new Dispatcher(groups, { ofGroup: () => workers, touched: nothing, notSent: nothing } as unknown as WorkerDirectory, pipeline, store, clock);
+    dispatcher.dispatch(group);
+    for (let i = 0; i < 50 && started.length === 0; i++) {
+      await settle();
+      await clock.advance(10);
+    }
+    expect(started).toEqual([5_001]);
+  });
+});
+
 describe('Dispatcher that sends again', () => {
   const job = Buffer.from('job');
 

@@ -1,7 +1,8 @@
 import type { Clock } from '../../../shared/time/clock.js';
 import type { CommitPipeline } from '../queue/commit-pipeline.js';
 import type { Execution, GroupQueue, OwnedGroups } from '../queue/owned-groups.js';
-import type { Admit, ExecutingRow, NewlyReady, QueueStore, ReadyRow, ReassignOutcome, StartOutcome } from '../queue/queue-store.js';
+import type { Admit, ExecutingRow, NewlyReady, QueueStore, ReadyKey, ReadyRow, ReassignOutcome, StartOutcome } from '../queue/queue-store.js';
+import type { GroupWorkers } from './group-workers.js';
 import type { Worker } from './worker.js';
 import type { WorkerDirectory } from './worker-directory.js';
 import type { WorkerSession } from './worker-session.js';
@@ -14,6 +15,9 @@ export type HandedOut = Pick<Admit, 'partition' | 'id' | 'nodeGroup' | 'type' | 
 
 /** A group that its rate holds is looked at no more often: what gathers meanwhile begins together. */
 const shortestWaitMs = 10;
+
+/** A look behind the rows in memory that found nothing rests for so long before it goes on. */
+const lookAgainMs = 5;
 
 /**
  * Step 3: ready work meets free slots. The attempt is recorded durably before its task is sent; a slot is reserved for
@@ -53,8 +57,8 @@ export class Dispatcher {
       if (worker?.session === undefined) break;
       this.#start(group, row, worker, worker.session);
     }
-    if (workers.selective && group.ready.wanted === 0) group.ready.passOver((row) => workers.canRun(row.type));
     this.#refill(group);
+    if (workers.selective && workers.peek('') !== undefined && group.gate.heldBy(group.executing, this.#clock) === undefined) this.#lookFurther(group, workers);
   }
 
   /** A worker for an instance that is being made, when it can be handed out in the same commit. Its slot is reserved; `gate.end` is owed. */
@@ -218,14 +222,33 @@ export class Dispatcher {
 
   #refill(group: GroupQueue): void {
     const { wanted, boundary, generation } = group.ready;
-    if (group.refilling || wanted === 0) return;
+    if (wanted === 0) return;
+    this.#read(group, boundary, wanted, (rows) => {
+      group.ready.refill(rows, wanted, generation);
+      if (rows.length > 0) this.dispatch(group);
+    });
+  }
+
+  /** A free worker found nothing that it runs, and the memory is full of what others run. */
+  #lookFurther(group: GroupQueue, workers: GroupWorkers): void {
+    const { ready } = group;
+    if (group.refilling || ready.wanted > 0) return;
+    const isFree = (type: string): boolean => workers.peek(type) !== undefined;
+    const read = ready.further.next(ready, isFree);
+    if (read === undefined) return;
+    this.#read(group, read.after, read.limit, (rows) => {
+      if (ready.further.found(rows, read, isFree)) this.dispatch(group);
+      else this.#clock.after(lookAgainMs, () => this.dispatch(group), { unref: true });
+    });
+  }
+
+  #read(group: GroupQueue, after: ReadyKey | undefined, limit: number, take: (rows: ReadyRow[]) => void): void {
+    if (group.refilling) return;
     group.refilling = true;
-    this.#store.readReady(group.name, boundary, wanted).then(
+    this.#store.readReady(group.name, after, limit).then(
       (rows) => {
         group.refilling = false;
-        if (this.#groups.groups.get(group.name) !== group) return;
-        group.ready.refill(rows, wanted, generation);
-        if (rows.length > 0) this.dispatch(group);
+        if (this.#groups.groups.get(group.name) === group) take(rows);
       },
       () => {
         group.refilling = false;

@@ -151,21 +151,6 @@ describe('WorkerDirectory', () => {
     expect(bench.lost).toEqual(['b']);
   });
 
-  it('looks again at what nobody could run when a worker is online, also one that is back', () => {
-    bench.adopt();
-    const { worker, session } = bench.connect('i1');
-    bench.directory.inventory(worker, [], true);
-    bench.directory.closed(worker, session, false);
-    const { ready } = bench.groups.group('g', 0);
-    ready.reset();
-    ready.refill([{ seq: 1, id: 'a', type: 'a', priority: 1, dueAt: 0, scheduledAt: 0, attempts: 0, retryTimes: 0, lostTimes: 0, policy: { maxRetryTimes: 0, timeoutMs: 0, maxLost: 3, failOnLoss: false } }], 1, ready.generation);
-    ready.passOver(() => false);
-    bench.connect('i1');
-    expect(ready.boundary?.seq).toBe(1);
-    bench.directory.inventory(worker, [], true);
-    expect(ready.boundary).toBeUndefined();
-  });
-
   it('starts the grace time when a stream is lost, and takes the credits with it', async () => {
     bench.adopt();
     const { worker, session } = bench.connect('i1');

@@ -175,8 +175,6 @@ export class WorkerDirectory {
 
   #confirm(worker: Worker, listed: Worker['inventory']): void {
     worker.confirmed = true;
-    // What no connected worker could run may be what this one runs.
-    this.#groups.groups.get(worker.group)?.ready.recall();
     worker.endGrace();
     worker.resend = [];
     for (const execution of worker.executions) {

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ReadyRow } from './queue-store.js';
-import { compareReady, ReadySet } from './ready-set.js';
+import { compareReady } from './ready-key.js';
+import { ReadySet } from './ready-set.js';
 
 const row = (seq: number, priority = 100, dueAt = 0, type = 'default'): ReadyRow => ({
   seq,
@@ -50,25 +51,6 @@ describe('ReadySet', () => {
     expect(set.boundary).toBeUndefined();
   });
 
-  it('lets go of rows that no worker runs, and goes on behind them', () => {
-    const set = new ReadySet(4, false);
-    set.refill([row(1, 1, 0, 'a'), row(2, 1, 0, 'b'), row(3, 1, 0, 'a'), row(4, 1, 0, 'a')], 4, set.generation);
-    set.passOver((each) => each.type === 'b');
-    expect(set.wanted).toBe(3);
-    expect(set.boundary?.seq).toBe(4);
-    expect(drain(set)).toEqual([2]);
-  });
-
-  it('reads from the start again once somebody may run what was passed over, and only then', () => {
-    const set = new ReadySet(4, false);
-    set.refill([row(1, 1, 0, 'a'), row(2, 1, 0, 'b'), row(3, 1, 0, 'b'), row(4, 1, 0, 'b')], 4, set.generation);
-    set.recall();
-    expect(set.size).toBe(4);
-    set.passOver((each) => each.type === 'b');
-    set.recall();
-    expect([set.size, set.boundary, set.whole]).toEqual([0, undefined, false]);
-  });
-
   it('gives every row exactly once and in order, whatever stays in the store', () => {
     const operation = fc.oneof(
       fc.record({ kind: fc.constant('arrive' as const), priority: fc.integer({ min: 0, max: 3 }), dueAt: fc.integer({ min: 0, max: 3 }) }),
@@ -103,5 +85,71 @@ describe('ReadySet', () => {
         }
       }),
     );
+  });
+
+  describe('for workers that run some types only', () => {
+    type Free = (type: string) => boolean;
+    const sorted = (stored: readonly ReadyRow[]): ReadyRow[] => [...stored].sort(compareReady);
+    const after = (stored: readonly ReadyRow[], key: Pick<ReadyRow, 'priority' | 'dueAt' | 'seq'> | undefined, limit: number): ReadyRow[] =>
+      sorted(stored).filter((each) => key === undefined || compareReady(each, key) > 0).slice(0, limit);
+    /** As the dispatcher does: from memory, else from further reads. Tells how many reads it took. */
+    const take = (set: ReadySet, stored: readonly ReadyRow[], isFree: Free): { row: ReadyRow | undefined; reads: number } => {
+      for (let reads = 0; ; reads++) {
+        const row = set.shiftWhere((each) => isFree(each.type));
+        if (row !== undefined) return { row, reads };
+        const { wanted, boundary, generation } = set;
+        const read = wanted > 0 ? undefined : set.further.next(set, isFree);
+        if (wanted > 0) set.refill(after(stored, boundary, wanted), wanted, generation);
+        else if (read === undefined) return { row, reads };
+        else set.further.found(after(stored, read.after, read.limit), read, isFree);
+      }
+    };
+    const flood = (count: number): ReadyRow[] => Array.from({ length: count }, (_, i) => row(i + 1, 100, 0, 'slow'));
+
+    it('finds what is behind thousands of rows whose worker is busy, and reads each of them once', () => {
+      const stored = [...flood(5_000), row(9_001, 100, 0, 'mail'), row(9_002, 100, 0, 'mail')];
+      const set = new ReadySet(64, false);
+      const mailOnly: Free = (type) => type === 'mail';
+      expect(take(set, stored, mailOnly)).toMatchObject({ row: { seq: 9_001 } });
+      expect(take(set, stored, mailOnly)).toEqual({ row: expect.objectContaining({ seq: 9_002 }), reads: 0 });
+      expect(take(set, stored, mailOnly)).toEqual({ row: undefined, reads: 0 });
+      set.insert(row(9_003, 100, 0, 'mail'));
+      expect(take(set, stored, mailOnly)).toEqual({ row: expect.objectContaining({ seq: 9_003 }), reads: 0 });
+    });
+
+    it('gives each type in its order, once, whoever is free when, whatever arrives', () => {
+      const types = ['a', 'b', 'c'];
+      const operation = fc.oneof(
+        fc.record({ kind: fc.constant('arrive' as const), priority: fc.integer({ min: 0, max: 3 }), type: fc.constantFrom(...types) }),
+        fc.record({ kind: fc.constant('take' as const), free: fc.subarray(types, { minLength: 1 }) }),
+        fc.record({ kind: fc.constant('remove' as const) }),
+      );
+      fc.assert(
+        fc.property(fc.array(operation, { maxLength: 200 }), (operations) => {
+          const set = new ReadySet(4, true);
+          const stored: ReadyRow[] = [];
+          let seq = 0;
+          for (const each of operations) {
+            if (each.kind === 'arrive') {
+              const arrived = row(++seq, each.priority, 0, each.type);
+              stored.push(arrived);
+              set.insert(arrived);
+            } else if (each.kind === 'remove') {
+              const [gone] = stored.splice(Math.floor(stored.length / 2), 1);
+              if (gone !== undefined) set.remove(gone.seq);
+            } else {
+              const isFree: Free = (type) => each.free.includes(type);
+              const { row: taken } = take(set, stored, isFree);
+              expect(taken === undefined).toBe(!stored.some(({ type }) => isFree(type)));
+              if (taken === undefined) continue;
+              const first = sorted(stored).find(({ type }) => type === taken.type);
+              expect(taken.seq).toBe(first?.seq);
+              stored.splice(stored.indexOf(first as ReadyRow), 1);
+            }
+          }
+        }),
+        { numRuns: 300 },
+      );
+    });
   });
 });

@@ -1,14 +1,11 @@
+import { FurtherRows } from './further-rows.js';
 import type { ReadyKey, ReadyRow } from './queue-store.js';
-
-/** Below 0: a runs before b. */
-export function compareReady(a: ReadyKey, b: ReadyKey): number {
-  return a.priority - b.priority || a.dueAt - b.dueAt || a.seq - b.seq;
-}
+import { compareReady } from './ready-key.js';
 
 /**
  * The ready rows of one group that are in memory: always a prefix of the stored order, at most `capacity` of them.
  * What arrives behind the boundary of a set that is not complete stays in the store; what arrives before it pushes the
- * tail out. Rows of types that no worker runs can be passed over: they stay in the store until `recall`.
+ * tail out. `further` holds a few rows behind the boundary, for workers that can run nothing of what is before it.
  */
 export class ReadySet {
   /** Sorted; the live part begins at #head, so that taking the first one costs nothing. */
@@ -20,7 +17,7 @@ export class ReadySet {
   readonly #most: number;
   #capacity: number;
   #generation = 0;
-  #passedOver = false;
+  readonly further = new FurtherRows();
 
   /**
    * @param most capacity that it never exceeds
@@ -38,7 +35,7 @@ export class ReadySet {
 
   /** Whether all ready rows of the store are in memory, but for those that are on their way. */
   get whole(): boolean {
-    return this.#complete && !this.#passedOver;
+    return this.#complete;
   }
 
   /** Where the next read from the store goes on. */
@@ -58,7 +55,7 @@ export class ReadySet {
 
   /** Rows that became ready now. */
   insert(row: ReadyRow): void {
-    if (!this.#complete && (this.#boundary === undefined || compareReady(row, this.#boundary) > 0)) return;
+    if (!this.#complete && (this.#boundary === undefined || compareReady(row, this.#boundary) > 0)) return this.further.insert(row);
     this.#place(row);
     this.#trim();
   }
@@ -72,7 +69,10 @@ export class ReadySet {
   /** What a read behind the boundary brought; fewer than were asked for means that there are no more. */
   refill(rows: readonly ReadyRow[], asked: number, generation: number): void {
     if (generation !== this.#generation) return;
-    for (const row of rows) this.#place(row);
+    for (const row of rows) {
+      this.further.remove(row.seq);
+      this.#place(row);
+    }
     const last = rows[rows.length - 1];
     if (last !== undefined) this.#boundary = last;
     if (rows.length < asked) this.#complete = true;
@@ -98,29 +98,15 @@ export class ReadySet {
       else this.#rows.splice(at, 1);
       return row;
     }
-    return undefined;
+    return this.further.shiftWhere(accepts);
   }
 
   /** Takes one row out wherever it is; false when it is not in memory. */
   remove(seq: number): boolean {
     const at = this.#rows.findIndex((row, index) => index >= this.#head && row.seq === seq);
-    if (at < 0) return false;
+    if (at < 0) return this.further.remove(seq);
     this.#rows.splice(at, 1);
     return true;
-  }
-
-  /** Lets go of rows that no worker can run, when they fill the set: the next read goes on behind them. */
-  passOver(accepts: (row: ReadyRow) => boolean): void {
-    if (this.#complete) return;
-    const before = this.size;
-    this.#rows = this.#rows.slice(this.#head).filter(accepts);
-    this.#head = 0;
-    if (this.size < before) this.#passedOver = true;
-  }
-
-  /** Takes back what was passed over: the next read finds it again. To be called when a worker comes. */
-  recall(): void {
-    if (this.#passedOver) this.reset();
   }
 
   /** Forgets all rows: the next read begins at the start of the order. */
@@ -129,7 +115,7 @@ export class ReadySet {
     this.#head = 0;
     this.#boundary = undefined;
     this.#complete = false;
-    this.#passedOver = false;
+    this.further.reset();
     this.#generation++;
   }
 
@@ -140,9 +126,10 @@ export class ReadySet {
 
   #trim(): void {
     if (this.size <= this.#capacity) return;
-    this.#rows.length = this.#head + this.#capacity;
+    const evicted = this.#rows.splice(this.#head + this.#capacity);
     this.#complete = false;
     this.#boundary = this.#rows[this.#rows.length - 1];
+    for (const row of evicted) this.further.insert(row);
   }
 
   #skip(): void {

@@ -119,7 +119,7 @@ export interface FireRun {
   scheduledAt: number;
   /** It waits behind another run until it is released (`heldUntil`); otherwise it is ready at once. */
   held: boolean;
-  /** Whether it adds to `fires` and is noted as the last one. */
+  /** Whether it adds to `fires` and is noted as the last one; of a run by hand false. */
   counts: boolean;
   /** Hands it out in the same commit, unless it is held. */
   start?: { worker: WorkerIdentity; fence: number } | undefined;
@@ -155,7 +155,7 @@ export interface FireOutcome {
  *   delete   becomes past
  *
  * Suspend and delete are about the live runs of the task (suspend: not those by hand), also of what a schedule of it was
- * before. Those that wait or are ready end CANCELLED. Those with a worker go on, but with their last attempt: a `finish`
+ * before. Those that wait or are ready end CANCELLED, with a message that says why. Those with a worker go on, but with their last attempt: a `finish`
  * that would let one wait again is not applied and says `over` (unless it is being cancelled: that says no `over`).
  * Resume and an enroll that replaces take this back for all of them; a delete or a new schedule after it does not.
  *

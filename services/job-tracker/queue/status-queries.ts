@@ -4,7 +4,7 @@ import type { ScheduleQueries } from './schedule-store.js';
 
 /** Reads for people. They run beside the commits, on a snapshot of their own, and never delay them. */
 export interface StatusQueries extends ScheduleQueries {
-  /** By id, or the newest of a task. */
+  /** By id, or the newest of a task with its runs: of those that live, else of those that are over. */
   findInstance(target: InstanceTarget): Promise<InstanceRow | undefined>;
   /** Newest first. A page may be short although there is a next one: a filter looks at a bounded number of rows. */
   listInstances(filter: InstanceFilter): Promise<{ rows: InstanceRow[]; nextBefore: number | undefined }>;

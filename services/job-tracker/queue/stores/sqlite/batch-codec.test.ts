@@ -22,10 +22,13 @@ const policy = fc.record(
 const partition = fc.nat({ max: 255 });
 const ofKind = <K extends Transition['kind']>(kind: K) => ({ kind: fc.constant(kind), partition });
 
+const optionalTime = fc.option(time, { nil: undefined });
+const start = fc.option(fc.record({ worker, fence: time }), { nil: undefined });
+
 const transition = fc.oneof(
   fc.record({
     ...ofKind('admit'), id: text, clientId: fc.boolean(), nodeGroup: text, taskId: text, type: text, priority: fc.integer(), dueAt: time, createdAt: time,
-    needFeedback: fc.boolean(), submitNodeGroup: text, replaceOnExist: fc.boolean(), fromFailStore: fc.boolean(), policy, job: bytes, start: fc.option(fc.record({ worker, fence: time }), { nil: undefined }),
+    needFeedback: fc.boolean(), submitNodeGroup: text, replaceOnExist: fc.boolean(), fromFailStore: fc.boolean(), policy, job: bytes, start,
   }),
   fc.record({ ...ofKind('start'), seq: time, attempt: count, fence: time, worker, at: time, wantJob: fc.boolean() }),
   fc.record({
@@ -38,9 +41,21 @@ const transition = fc.oneof(
   fc.record({ ...ofKind('reassign'), seq: time, attempt: count, worker, at: time }),
   fc.record({ ...ofKind('cancel'), nodeGroup: text, id: text, at: time }),
   fc.record({ ...ofKind('cancel'), nodeGroup: text, taskId: text, at: time }),
+  fc.record({ ...ofKind('cancel'), nodeGroup: text, id: text, at: time, as: fc.record({ state: fc.constantFrom('FAILED', 'DISCARDED'), message: text }) }),
   fc.record({ ...ofKind('promote'), now: time, limit: count }),
   fc.record({ ...ofKind('late'), id: text, attempt: count, outcome, message: text }),
   fc.record({ ...ofKind('limit'), nodeGroup: text, limits: fc.record({ backlog: count, maxRunning: count, startsPerSecond: fc.double({ min: 0, max: 1e6, noNaN: true }) }, { requiredKeys: [] }) }),
+  fc.record({
+    ...ofKind('enroll'), id: text, clientId: fc.boolean(), nodeGroup: text, taskId: text, type: text, priority: fc.integer(), createdAt: time, needFeedback: fc.boolean(),
+    submitNodeGroup: text, replaceOnExist: fc.boolean(), fromFailStore: fc.boolean(), policy, plan: text, nextAt: optionalTime, job: bytes,
+  }),
+  fc.record({
+    ...ofKind('fire'), nodeGroup: text, sched: time, version: count, from: optionalTime, nextAt: optionalTime, over: fc.boolean(), at: time,
+    runs: fc.array(fc.record({ id: text, taskKey: text, scheduledAt: time, held: fc.boolean(), counts: fc.boolean(), start, job: fc.option(bytes, { nil: undefined }) }), { maxLength: 4 }),
+    passed: fc.array(fc.record({ id: text, taskKey: text, scheduledAt: time, state: fc.constantFrom('MISSED', 'DISCARDED'), message: text }), { maxLength: 4 }),
+  }),
+  fc.record({ ...ofKind('alter'), change: fc.constantFrom('suspend', 'resume', 'next', 'delete'), nodeGroup: text, taskId: text, nextAt: optionalTime, version: optionalTime, at: time }),
+  fc.record({ ...ofKind('release'), nodeGroup: text, seq: time, at: time }),
 );
 
 const readyRow = fc.record({
@@ -55,6 +70,10 @@ const anyOutcome: fc.Arbitrary<Outcome> = fc.oneof(
   fc.record({ kind: fc.constant('finish' as const), applied: fc.boolean(), owedTo: fc.option(text, { nil: undefined }) }),
   fc.record({ kind: fc.constant('finish' as const), applied: fc.constant(true), ready: readyRow, owedTo: text }),
   fc.record({ kind: fc.constant('finish' as const), applied: fc.constant(true), waitingUntil: time }),
+  fc.record({ kind: fc.constant('finish' as const), applied: fc.constant(false), over: fc.constant(true as const) }),
+  fc.record({ kind: fc.constant('fire' as const), applied: fc.boolean(), again: fc.boolean(), runs: fc.array(fc.record({ seq: time, placement: fc.constantFrom('started', 'ready', 'waiting') }), { maxLength: 3 }) }).filter(({ applied, again }) => !(applied && again)),
+  fc.record({ kind: fc.constant('release' as const), ready: fc.option(readyRow, { nil: undefined }) }),
+  fc.record({ kind: fc.constant('enroll' as const), result: fc.constant('accepted' as const), sched: time, version: count }),
   fc.record({ kind: fc.constant('reassign' as const), applied: fc.boolean(), job: fc.option(bytes, { nil: undefined }) }),
   fc.record({ kind: fc.constant('promote' as const), ready: fc.array(readyRow), nextDueAt: fc.option(time, { nil: undefined }) }),
   fc.record({ kind: fc.constant('late' as const), known: fc.boolean() }),
