@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LtsError } from '../../shared/errors/lts-error.js';
 import { contract } from '../../shared/grpc/contract.js';
 import type { Job } from '../../shared/grpc/generated/lts/v1/Job.js';
+import type { GetScheduleResponse__Output } from '../../shared/grpc/generated/lts/v1/GetScheduleResponse.js';
 import type { ListEntriesResponse__Output } from '../../shared/grpc/generated/lts/v1/ListEntriesResponse.js';
 import type { ListInstancesResponse__Output } from '../../shared/grpc/generated/lts/v1/ListInstancesResponse.js';
 import type { SubmitJobResponse__Output } from '../../shared/grpc/generated/lts/v1/SubmitJobResponse.js';
@@ -65,13 +66,14 @@ function portOf(address: string): number {
   return Number(address.split(':')[1]);
 }
 
-function clientsOf(address: string): { job: InstanceType<typeof contract.JobService>; admin: InstanceType<typeof contract.AdminService>; failStore: InstanceType<typeof contract.FailStoreService>; feedback: InstanceType<typeof contract.FeedbackService> } {
+function clientsOf(address: string): { job: InstanceType<typeof contract.JobService>; admin: InstanceType<typeof contract.AdminService>; failStore: InstanceType<typeof contract.FailStoreService>; feedback: InstanceType<typeof contract.FeedbackService>; schedule: InstanceType<typeof contract.ScheduleService> } {
   const insecure = credentials.createInsecure();
   const clients = {
     job: new contract.JobService(address, insecure, clientOptions),
     admin: new contract.AdminService(address, insecure, clientOptions),
     failStore: new contract.FailStoreService(address, insecure, clientOptions),
     feedback: new contract.FeedbackService(address, insecure, clientOptions),
+    schedule: new contract.ScheduleService(address, insecure, clientOptions),
   };
   closing.push(...Object.values(clients));
   return clients;
@@ -169,6 +171,22 @@ describe('the gateway', () => {
     tracker.stop();
     const patient = (options: CallOptions): CallOptions => ({ ...options, deadline: systemClock.now() + 10_000 });
     expect(await refusal(call((options, answer) => admin.listInstances(least, patient(options), answer)))).toMatchObject({ code: status.UNAVAILABLE, reason: 'NO_TRACKER' });
+  });
+
+  it('passes calls for schedules on, a trigger with an id of its own', async () => {
+    const tracker = await startTracker();
+    const { schedule } = clientsOf((await startGateway(portOf(tracker.address))).address);
+    tracker.onSchedule = (method) => {
+      if (method === 'SuspendSchedule') throw new LtsError('NOT_FOUND', 'there is no schedule t');
+      return { instance_id: 'run', schedule: { schedule_id: 's' } };
+    };
+    expect(await call<GetScheduleResponse__Output>((options, answer) => schedule.getSchedule(least, options, answer))).toMatchObject({ schedule: { schedule_id: 's' } });
+    expect(await refusal(call((options, answer) => schedule.suspendSchedule(least, options, answer)))).toEqual({ code: status.NOT_FOUND, reason: 'NOT_FOUND', details: 'there is no schedule t' });
+    const id = newId();
+    await call((options, answer) => schedule.triggerSchedule({ ...least, ext_params: { k: 'v' } }, options, answer));
+    await call((options, answer) => schedule.triggerSchedule({ ...least, instance_id: id }, options, answer));
+    const triggers = tracker.scheduleCalls.filter(({ method }) => method === 'TriggerSchedule').map(({ request }) => request);
+    expect(triggers).toMatchObject([{ ...least, ext_params: { k: 'v' }, instance_id: expect.stringMatching(/^[0-9a-f-]{36}$/) }, { ...least, instance_id: id }]);
   });
 
   it('relays results to an application and its acks back, within what it asked for', async () => {

@@ -1,4 +1,5 @@
 import { type Server, type ServerDuplexStream, type ServerWritableStream, type UntypedHandleCall } from '@grpc/grpc-js';
+import { LtsError } from '../../shared/errors/lts-error.js';
 import { contract, type Raw, rawContract } from '../../shared/grpc/contract.js';
 import type { CancelJobRequest__Output } from '../../shared/grpc/generated/lts/v1/CancelJobRequest.js';
 import type { CancelJobResponse } from '../../shared/grpc/generated/lts/v1/CancelJobResponse.js';
@@ -39,6 +40,12 @@ export class FakeTracker {
   /** Called before each SubmitJobs is answered; what it throws is the answer, what it returns is waited for. */
   onCall: (jobs: readonly Job__Output[]) => void | Promise<void> = () => undefined;
   onCancel: (request: CancelJobRequest__Output) => CancelJobResponse = ({ instance_id: id }) => ({ outcome: 'CANCEL_OUTCOME_CANCELLED', instance_ids: [id] });
+  /** What was asked of ScheduleService, by method. */
+  readonly scheduleCalls: { method: string; request: object }[] = [];
+  /** Its answer; what it throws is the answer, too. */
+  onSchedule: (method: string, request: { node_group: string; task_id: string }) => object = (_, { task_id: taskId }) => {
+    throw new LtsError('NOT_FOUND', `there is no schedule ${taskId}`);
+  };
   /** What ListInstances shows. */
   instances: Instance[] = [];
   map: ClusterMap | undefined;
@@ -64,6 +71,11 @@ export class FakeTracker {
         instances: this.instances.filter(({ job }) => job?.node_group === group && job.task_id === task),
       })) as UntypedHandleCall,
     });
+    const methods = Object.keys(contract.ScheduleService.service);
+    this.#server.addService(contract.ScheduleService.service, Object.fromEntries(methods.map((method) => [method, handlers.unary<{ node_group: string; task_id: string }, object>((request) => {
+      this.scheduleCalls.push({ method, request });
+      return this.onSchedule(method, request);
+    }) as UntypedHandleCall])));
     this.#server.addService(contract.ClusterService.service, {
       WatchCluster: (call: ServerWritableStream<unknown, WatchClusterResponse>) => {
         this.#watchers.add(call);

@@ -25,10 +25,18 @@ describe('a worker', () => {
     tracker.session.tasks([task]);
     await eventually(() => tracker.results.length === 1);
     const [context] = seen;
-    expect(context).toMatchObject({ instanceId: task.instance_id, attempt: 2, fencingToken: 7, retryTimes: 1, scheduledTime: new Date(1_700_000_000_000) });
+    expect(context).toMatchObject({ instanceId: task.instance_id, attempt: 2, fencingToken: 7, retryTimes: 1, scheduledTime: new Date(1_700_000_000_000), scheduled: false });
     expect(context?.job).toMatchObject({ taskId: 't', nodeGroup: 'g', type: 'greet', contentType: 'application/json', extParams: { k: 'v' }, priority: 100, maxRetryTimes: 3 });
     expect(context?.job.json()).toEqual({ to: 'you' });
     expect(Buffer.isBuffer(context?.job.payload)).toBe(true);
+  });
+
+  it('tells runners whether they run for a schedule', async () => {
+    const tracker = await fakeTracker();
+    await startWorker(tracker, ({ scheduled, scheduledTime }) => `${scheduled} ${scheduledTime.getTime()}`);
+    tracker.session.tasks([taskOf({}), taskOf({ cron_expression: '@daily' }), taskOf({ repeat_interval: 1_000, repeat_count: -1 })]);
+    await eventually(() => tracker.results.length === 3);
+    expect(tracker.results.map(({ message }) => message)).toEqual(['false 1700000000000', 'true 1700000000000', 'true 1700000000000']);
   });
 
   it('tells who the master of the group is, to listeners and to runners', async () => {

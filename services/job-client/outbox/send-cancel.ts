@@ -28,7 +28,8 @@ async function unlessGone<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call;
   } catch (error) {
-    if (['INSTANCE_NOT_FOUND', 'NOT_FOUND'].includes(toLtsError(error).reason)) return undefined;
+    // A tracker of the former release knows no schedules.
+    if (['INSTANCE_NOT_FOUND', 'NOT_FOUND', 'UNSUPPORTED'].includes(toLtsError(error).reason)) return undefined;
     throw error;
   }
 }
