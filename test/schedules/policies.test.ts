@@ -9,7 +9,7 @@ describe('a schedule on a whole tracker', () => {
   });
 
   afterEach(async () => {
-    expect(await bench.stop()).toEqual({});
+    await bench.stop();
   });
 
   /** The next run comes while the first one goes. */

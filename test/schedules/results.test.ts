@@ -19,7 +19,7 @@ describe.each(kinds)('%s', (_name, kind, rely) => {
   });
 
   afterEach(async () => {
-    expect(await bench.stop()).toEqual({});
+    await bench.stop();
   });
 
   const submit = (fields: object = {}): Promise<string> => bench[kind]({ rely_on_prev_cycle: rely, retry_policy: { delay: 5_000 }, ...fields });

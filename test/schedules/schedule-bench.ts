@@ -104,10 +104,10 @@ export class ScheduleBench {
     return idMaker(randomFillSync)(this.now);
   }
 
-  /** Nothing may have been mended. */
-  async stop(): Promise<Record<string, number>> {
+  /** Throws when something was mended: nothing was damaged. */
+  async stop(): Promise<void> {
     const repairs = await this.bench.repairs();
     await this.bench.stop();
-    return repairs;
+    if (Object.keys(repairs).length > 0) throw new Error(`mended: ${JSON.stringify(repairs)}`);
   }
 }

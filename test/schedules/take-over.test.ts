@@ -10,7 +10,7 @@ describe('a new owner', () => {
   });
 
   afterEach(async () => {
-    expect(await bench.stop()).toEqual({});
+    await bench.stop();
   });
 
   /** The partition is taken and loaded as by another tracker: a reload is the same path. */

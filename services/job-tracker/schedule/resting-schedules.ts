@@ -72,7 +72,8 @@ export class RestingSchedules {
     const { nodeGroup, taskId, version } = row;
     const at = this.#clock.now();
     const { times } = this.#plans.of(row).plan;
-    const nextAt = times.kind === 'repeat' ? at + times.interval : at;
+    // The clock may have been set back: no time fires twice.
+    const nextAt = Math.max(at + (times.kind === 'repeat' ? times.interval : 0), (row.lastAt ?? 0) + 1);
     resting.setting = true;
     this.#pipeline.add({ kind: 'alter', change: 'next', partition, nodeGroup, taskId, nextAt, version, at }, (outcome, error) => {
       if (this.#resting.get(taskName(nodeGroup, taskId)) !== resting) return;
