@@ -17,6 +17,10 @@ export interface Settings {
   loadUntilMs: number;
   faultsUntilMs: number;
   faultEveryMs: number;
+  /** Operators change limits and drain trackers this often. */
+  operateEveryMs: number;
+  /** The store has a clock of its own, as a database server has. */
+  storeHasClock: boolean;
   /** Clocks are set by up to so much. */
   stepMs: number;
 }
@@ -41,6 +45,8 @@ export function settingsOf(seed: number): Settings {
     loadUntilMs: faultsUntilMs + 15_000,
     faultsUntilMs,
     faultEveryMs: random.pick([1_500, 4_000, 10_000, 30_000]),
+    operateEveryMs: random.pick([3_000, 10_000, 60_000]),
+    storeHasClock: random.chance(0.5),
     stepMs: random.chance(0.3) ? 3_600_000 : 5_000,
   };
 }

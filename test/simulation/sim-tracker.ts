@@ -33,7 +33,7 @@ export class SimTracker {
     const log = world.logger(this.process);
     this.registry = new SimRegistry(world.hub, scheduler, this.process);
     this.lane = new FaultyLane(scheduler, this.process, settings.storeDeadlineMs, (statement) => world.asCommitter(this.process.name, statement));
-    const store = new MemoryStore(world.db, world.db, this.lane);
+    const store = new MemoryStore(world.db, world.db, this.lane, () => (world.storeWall === undefined ? 0 : world.storeWall.now() - clock.now()));
     const newId = idMaker(random.fork().fill);
     this.core = new TrackerCore({
       config: {

@@ -35,12 +35,15 @@ export class MemoryStore implements QueueStore {
   readonly #db: MemoryDatabase;
   readonly #wanted: { cluster: string; partitions: number };
   readonly #lane: StatementLane;
+  readonly #clockOffsetMs: () => number;
   #open = false;
 
-  constructor(db: MemoryDatabase, wanted: { cluster: string; partitions: number } = db, lane: StatementLane = new TurnByTurn()) {
+  /** @param clockOffsetMs the store's clock minus the one of the host */
+  constructor(db: MemoryDatabase, wanted: { cluster: string; partitions: number } = db, lane: StatementLane = new TurnByTurn(), clockOffsetMs = (): number => 0) {
     this.#db = db;
     this.#wanted = wanted;
     this.#lane = lane;
+    this.#clockOffsetMs = clockOffsetMs;
   }
 
   open(): Promise<StoreIdentity> {
@@ -176,7 +179,7 @@ export class MemoryStore implements QueueStore {
   }
 
   async health(): Promise<StoreHealth> {
-    return { state: this.#open ? 'OK' : 'CLOSED', message: '', freeBytes: undefined, clockOffsetMs: 0, warnings: [] };
+    return { state: this.#open ? 'OK' : 'CLOSED', message: '', freeBytes: undefined, clockOffsetMs: this.#clockOffsetMs(), warnings: [] };
   }
 
   async close(): Promise<void> {
