@@ -125,4 +125,18 @@ export const mutants: readonly Mutant[] = [
     to: "if (!this.#groups.partitions.has(partition))\n            return settle('REFUSAL_REASON_STALE');",
     proof: unit('services/job-tracker/complete/take-results.test.js', 'while the partition is not loaded'),
   },
+  {
+    guard: 'of drains at the same moment the last one is refused',
+    file: `${tracker}/lead/drained-nodes.js`,
+    from: 'check(nodes);',
+    to: 'check(this.#nodes);',
+    proof: unit('services/job-tracker/lead/node-drain.test.js', 'when several are asked at the same moment'),
+  },
+  {
+    guard: 'a leader whom the election shows overwrites any assignment',
+    file: `${tracker}/lead/lead.js`,
+    from: '!(await this.#isFirst(sequence))',
+    to: 'true',
+    proof: unit('services/job-tracker/lead/lead.test.js', 'a place that nobody has'),
+  },
 ];
