@@ -1,4 +1,3 @@
-import { hostname } from 'node:os';
 import { LtsError, toLtsError } from '../../shared/errors/lts-error.js';
 import type { GetClusterResponse } from '../../shared/grpc/generated/lts/v1/GetClusterResponse.js';
 import type { Logger } from '../../shared/log/logger.js';
@@ -37,7 +36,7 @@ import { Retention } from './recover/retention.js';
 import { SelfRepair } from './recover/self-repair.js';
 import type { AdminParts } from './rpc/admin-service.js';
 import { clusterStatus } from './rpc/cluster-status.js';
-import type { TrackerFacts } from './rpc/node-list.js';
+import { trackerFacts } from './rpc/tracker-facts.js';
 import { DueTimer } from './schedule/due-timer.js';
 import { GuardedRuns } from './schedule/guarded-runs.js';
 import { ScheduleControl } from './schedule/schedule-control.js';
@@ -91,7 +90,6 @@ export class TrackerCore {
   readonly #pipeline: CommitPipeline;
   readonly #dispatcher: Dispatcher;
   readonly #dueTimer: DueTimer;
-  readonly #guarded: GuardedRuns;
   readonly #scheduler: Schedules;
   readonly #disk: DiskGuard;
   readonly #lost: LostAttempts;
@@ -160,21 +158,20 @@ export class TrackerCore {
     this.clientMasters = new ClientMasters(this.groups, this.delivery, config.grace, clock);
     this.#disk = new DiskGuard(config.diskReserve, log);
     this.#dispatcher = new Dispatcher(this.groups, this.directory, this.#pipeline, store, clock);
-    this.#guarded = new GuardedRuns((task) => this.#scheduler.freed(task));
-    this.#dueTimer = new DueTimer(this.groups, this.#pipeline, this.#dispatcher, this.#guarded, clock);
+    const guarded = new GuardedRuns((task) => this.#scheduler.freed(task));
+    this.#dueTimer = new DueTimer(this.groups, this.#pipeline, this.#dispatcher, guarded, clock);
     const shared = { groups: this.groups, pipeline: this.#pipeline, dispatcher: this.#dispatcher, dueTimer: this.#dueTimer, clock };
-    const settlement = new AttemptSettlement({ ...shared, workers: this.directory, feedback: this.delivery, runs: this.#guarded });
-    this.#scheduler = new Schedules({ ...shared, settlement, guarded: this.#guarded, store, newId, log });
-    const enrollment = new Enrollment(this.#pipeline, this.#scheduler);
-    this.admission = new Admission({ ...shared, newId, ownership: this.ownership, disk: this.#disk, enrollment, queries: store, settings: { backlogLimit: config.backlogLimit, retentionMs: config.retention } });
+    const settlement = new AttemptSettlement({ ...shared, workers: this.directory, feedback: this.delivery, runs: guarded });
+    this.#scheduler = new Schedules({ ...shared, settlement, guarded, store, newId, log });
+    this.admission = new Admission({ ...shared, newId, ownership: this.ownership, disk: this.#disk, enrollment: new Enrollment(this.#pipeline, this.#scheduler), queries: store, settings: { backlogLimit: config.backlogLimit, retentionMs: config.retention } });
     this.limits = new LimitSetting(this.ownership, this.groups, this.#pipeline, this.#dispatcher);
     this.cancellation = new Cancellation(this.ownership, this.#pipeline, settlement, this.#scheduler, clock);
-    this.schedules = new ScheduleControl({ ...shared, ownership: this.ownership, settlement, schedules: this.#scheduler, guarded: this.#guarded, store, disk: this.#disk, retentionMs: config.retention, newId });
+    this.schedules = new ScheduleControl({ ...shared, ownership: this.ownership, settlement, schedules: this.#scheduler, guarded, store, disk: this.#disk, retentionMs: config.retention, newId });
     this.#lost = new LostAttempts(this.groups, settlement, this.directory, clock, log);
     this.results = new ResultIntake(this.groups, this.#pipeline, settlement, this.directory, this.#lost, log);
     this.logs = new LogIntake(store, (session) => this.directory.touched(session), log);
     this.#retention = new Retention(store, config.retention, clock, log);
-    this.#repair = new SelfRepair({ ...shared, scheduler: this.#scheduler, guarded: this.#guarded, directory: this.directory, delivery: this.delivery, store, registry: parts.registry, log }, repairs);
+    this.#repair = new SelfRepair({ ...shared, scheduler: this.#scheduler, guarded, directory: this.directory, delivery: this.delivery, store, registry: parts.registry, log }, repairs);
   }
 
   /** Stands in the election as this member. */
@@ -200,10 +197,8 @@ export class TrackerCore {
     const often = (periodMs: number, action: () => void): unknown => this.#timers.push(every(clock, periodMs, action));
     often(config.pingInterval, () => heartbeat.beat());
     often(tickMs, () => this.#tick());
-    often(Math.min(config.pingInterval, GroupMasters.leaseMs(config.grace) / 4), () => this.#renewMasters());
-    often(retentionRoundMs, () => {
-      if (this.groups.hasChores) void this.#retention.round();
-    });
+    often(Math.min(config.pingInterval, GroupMasters.leaseMs(config.grace) / 4), () => [this.directory.masters, this.clientMasters].forEach((masters) => masters.renew()));
+    often(retentionRoundMs, () => void (this.groups.hasChores && this.#retention.round()));
   }
 
   /** Calls at each change of whether this node may accept work. */
@@ -253,10 +248,6 @@ export class TrackerCore {
     return clusterStatus({ cluster: config.cluster, nodeId: this.#member?.nodeId ?? '', view, groups, ownership, commitTrouble: this.#pipeline.trouble, drained, drain, registry: registry.state, store, repairs });
   }
 
-  get #self(): Pick<TrackerFacts, 'since' | 'version' | 'pid' | 'host' | 'clock_offset'> {
-    return { since: this.#member?.startedAt ?? 0, version: this.#member?.version ?? '', pid: process.pid, host: hostname(), clock_offset: this.clock.hostOffsetMs };
-  }
-
   /** What status is drawn from. */
   get status(): Omit<AdminParts, 'ownership' | 'clock'> {
     return {
@@ -269,14 +260,9 @@ export class TrackerCore {
       drain: this.drain,
       missing: () => this.view.ownersBeside(this.#member?.nodeId ?? ''),
       unclaimed: this.#repair.unclaimed,
+      going: (nodeGroup, taskId) => this.#scheduler.going(nodeGroup, taskId),
       clusterStatus: () => this.clusterStatus(),
-      trackers: () =>
-        (this.view.assignment?.trackers ?? []).map((tracker) => ({
-          ...tracker,
-          ...(tracker.incarnation === this.#member?.incarnation ? this.#self : {}),
-          leaving: this.drained.isLeaving(tracker.incarnation),
-          drained: this.drained.has(tracker.nodeId),
-        })),
+      trackers: () => trackerFacts(this.view, this.drained, this.#member, this.clock),
     };
   }
 
@@ -324,11 +310,6 @@ export class TrackerCore {
   #dispatch(name: string): void {
     const group = this.groups.groups.get(name);
     if (group !== undefined) this.#dispatcher.dispatch(group);
-  }
-
-  #renewMasters(): void {
-    this.directory.masters.renew();
-    this.clientMasters.renew();
   }
 
   #tick(): void {

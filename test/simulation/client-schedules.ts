@@ -13,7 +13,7 @@ const tasks = 4;
 /** So many live at once: runs need room. */
 const mostLive = 6;
 /** What may be answered at any time; the others would be faults. */
-const expected = new Set(['NOT_FOUND', 'SCHEDULE_NOT_FOUND', 'INSTANCE_NOT_FOUND', 'NO_TRACKER', 'DEADLINE_PASSED', 'BACKLOG_FULL', 'TOO_MANY_CALLS', 'DISK_LOW', 'STORE_FAILED', 'STORE_LOCKED', 'NEVER_FIRES', 'CANCELLED', 'INTERNAL', 'SCHEDULE_CHANGED']);
+const expected = new Set(['NOT_FOUND', 'SCHEDULE_NOT_FOUND', 'INSTANCE_NOT_FOUND', 'NO_TRACKER', 'DEADLINE_PASSED', 'NOT_OWNER', 'LOADING', 'DRAINING', 'BACKLOG_FULL', 'TOO_MANY_CALLS', 'DISK_LOW', 'STORE_FAILED', 'STORE_LOCKED', 'NEVER_FIRES', 'CANCELLED', 'INTERNAL', 'SCHEDULE_CHANGED']);
 
 /** What is done to it. */
 interface Named {

@@ -36,9 +36,9 @@ async function main(): Promise<number> {
   return failed === 0 ? 0 : 1;
 }
 
-function describe({ seed, violations, hash, events, jobs, virtualMs }: Run): string {
+function describe({ seed, violations, hash, events, jobs, runs, virtualMs }: Run): string {
   const lines = violations.map(({ promise, message }) => `  promise ${promise}: ${message}\n`);
-  return `seed ${seed}: ${violations.length === 0 ? 'green' : 'FAILED'}, ${jobs} jobs, ${events} steps, ${Math.round(virtualMs / 1_000)} s of virtual time, trace ${hash}\n${lines.join('')}`;
+  return `seed ${seed}: ${violations.length === 0 ? 'green' : 'FAILED'}, ${jobs} jobs, ${runs} runs of schedules, ${events} steps, ${Math.round(virtualMs / 1_000)} s of virtual time, trace ${hash}\n${lines.join('')}`;
 }
 
 try {

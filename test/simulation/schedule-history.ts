@@ -24,6 +24,9 @@ interface Task {
   open: Map<string, { id: string; attempt: number; process: Process }>;
 }
 
+/** How an attempt ends although its run may go on: its worker was lost, or has given up a run that does not stop. */
+const givenUp = new Set(['LOST', 'EXCEPTION', 'INTERRUPTED']);
+
 /** What a run that has just ended may still have discarded: the fire was on its way. */
 const onItsWayMs = 45_000;
 
@@ -63,7 +66,7 @@ export class ScheduleHistory {
     for (const other of open.values()) {
       if (!other.process.alive || other.id === row.id || limits.size > 1 || !limits.has(1)) continue;
       const record = this.#record(other.id, other.attempt);
-      if (record !== 'LOST') this.#violate(11, `${row.id}/${attempt} began on ${process.name} while ${other.id}/${other.attempt} of the same task ran on ${other.process.name}, ${record}`);
+      if (!givenUp.has(record)) this.#violate(11, `${row.id}/${attempt} began on ${process.name} while ${other.id}/${other.attempt} of the same task ran on ${other.process.name}, ${record}`);
     }
     open.set(`${row.id}/${attempt}`, { id: row.id, attempt, process });
   }

@@ -14,6 +14,8 @@ export interface Run {
   hash: string;
   events: number;
   jobs: number;
+  /** Of schedules. */
+  runs: number;
   virtualMs: number;
 }
 
@@ -57,7 +59,7 @@ async function play(seed: number, write?: (line: string) => void): Promise<Run> 
   await scheduler.runUntil(settings.faultsUntilMs);
   if (settings.heals && history.violations.length === 0) await recover(world, faults);
   history.check(world.db.tables, settings.heals && history.violations.length === 0);
-  return { seed, violations: history.violations, hash: scheduler.trace.value, events: scheduler.executed, jobs: history.acked.size, virtualMs: scheduler.now };
+  return { seed, violations: history.violations, hash: scheduler.trace.value, events: scheduler.executed, jobs: history.acked.size, runs: world.scheduleHistory.madeBy.size, virtualMs: scheduler.now };
 }
 
 /** The faults are over: work goes on soon, and everything ends. */

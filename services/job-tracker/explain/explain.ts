@@ -4,7 +4,7 @@ import type { Clock } from '../../../shared/time/clock.js';
 import type { GroupWorkers } from '../dispatch/group-workers.js';
 import type { Ownership } from '../lead/ownership.js';
 import type { GroupQueue } from '../queue/owned-groups.js';
-import type { StoreHealth } from '../queue/queue-store.js';
+import type { ScheduleRow, StoreHealth } from '../queue/queue-store.js';
 import { heldUntil } from '../queue/schedule-store.js';
 import type { InstanceRow, StatusQueries } from '../queue/status-queries.js';
 
@@ -16,6 +16,8 @@ export interface ExplainInput {
   limit?: WaitCause | undefined;
   /** Ready instances that come before it. */
   before: number;
+  /** Live runs of its schedule that are not held, where the schedule limits how many there are. */
+  going: readonly string[];
   now: number;
 }
 
@@ -23,8 +25,8 @@ export interface ExplainInput {
 export const mostCounted = 10_000;
 
 /** Why the instance does not run, the first cause first. Empty when it runs or has ended. */
-export function explain({ instance, workers, limit, before, now }: ExplainInput): WaitCause[] {
-  if (instance.state === 'WAITING') return [whyWaiting(instance, now)];
+export function explain({ instance, workers, limit, before, going, now }: ExplainInput): WaitCause[] {
+  if (instance.state === 'WAITING') return [whyWaiting(instance, going, now)];
   if (instance.state !== 'READY') return [];
   const connected = [...workers.all].filter((worker) => worker.confirmed);
   const online = connected.filter((worker) => worker.available);
@@ -42,7 +44,8 @@ export function explain({ instance, workers, limit, before, now }: ExplainInput)
   return causes;
 }
 
-function whyWaiting(instance: InstanceRow, now: number): WaitCause {
+function whyWaiting(instance: InstanceRow, going: readonly string[], now: number): WaitCause {
+  if (instance.dueAt === heldUntil && going.length > 0) return { reason: 'WAIT_REASON_SAME_TASK_RUNNING', message: `it is held until run ${going[0]} of task ${instance.taskId} has ended${going.length === 1 ? '' : `, or one of ${going.length - 1} others`}` };
   if (instance.blocked || instance.dueAt === heldUntil) return { reason: 'WAIT_REASON_SAME_TASK_RUNNING', message: `an earlier run of task ${instance.taskId} has not ended` };
   const inMs = Math.max(instance.dueAt - now, 0);
   if (instance.attempts > 0) {
@@ -92,9 +95,20 @@ export function explainTracker(ownership: Pick<Ownership, 'trouble' | 'notOwner'
   return { reason: error.reason === 'LOADING' ? 'WAIT_REASON_LOADING' : 'WAIT_REASON_NOT_OWNER', message: error.message };
 }
 
+/** Why no run of the schedule lives. */
+export function explainSchedule({ id, taskId, nodeGroup, state, nextAt }: ScheduleRow, now: number): ExplainInstanceResponse {
+  const cause: WaitCause =
+    state === 'SUSPENDED'
+      ? { reason: 'WAIT_REASON_SUSPENDED', message: `schedule ${taskId} of group ${nodeGroup} is suspended; resume it with "lts schedule resume"` }
+      : nextAt === undefined
+        ? { reason: 'WAIT_REASON_SAME_TASK_RUNNING', message: `the next time of schedule ${taskId} follows from the end of its run` }
+        : { reason: 'WAIT_REASON_NOT_DUE', message: `the next time of schedule ${taskId} comes in ${Math.max(nextAt - now, 0)} ms`, until: nextAt };
+  return { instance_id: id, state: 'INSTANCE_STATE_WAITING', causes: [cause] };
+}
+
 /** The answer for one instance. */
-export async function explainInstance(store: StatusQueries, instance: InstanceRow, workers: GroupWorkers, group: GroupQueue | undefined, clock: Clock): Promise<ExplainInstanceResponse> {
+export async function explainInstance(store: StatusQueries, instance: InstanceRow, workers: GroupWorkers, group: GroupQueue | undefined, going: readonly string[], clock: Clock): Promise<ExplainInstanceResponse> {
   const before = instance.state === 'READY' ? await store.countBefore(instance.nodeGroup, instance, mostCounted) : 0;
-  const causes = explain({ instance, workers, limit: holdingLimit(group, clock), before, now: clock.now() });
+  const causes = explain({ instance, workers, limit: holdingLimit(group, clock), before, going, now: clock.now() });
   return { instance_id: instance.id, state: `INSTANCE_STATE_${instance.state}`, causes };
 }

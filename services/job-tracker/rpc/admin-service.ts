@@ -18,7 +18,7 @@ import { groupForm, taskIdForm } from '../../../shared/job/check-job.js';
 import type { Clock } from '../../../shared/time/clock.js';
 import type { LimitSetting } from '../dispatch/limit-setting.js';
 import type { WorkerDirectory } from '../dispatch/worker-directory.js';
-import { explainInstance, explainStore, explainTracker } from '../explain/explain.js';
+import { explainInstance, explainSchedule, explainStore, explainTracker } from '../explain/explain.js';
 import type { ClientMasters } from '../feedback/client-masters.js';
 import type { FeedbackDelivery } from '../feedback/feedback-delivery.js';
 import type { UnclaimedFeedback } from '../feedback/unclaimed-feedback.js';
@@ -26,7 +26,7 @@ import type { NodeDrain } from '../lead/node-drain.js';
 import type { Ownership } from '../lead/ownership.js';
 import { type InstanceState, states } from '../queue/instance-state.js';
 import type { OwnedGroups } from '../queue/owned-groups.js';
-import type { QueueStore } from '../queue/queue-store.js';
+import type { QueueStore, ScheduleRow } from '../queue/queue-store.js';
 import type { InstanceRow, InstanceTarget } from '../queue/status-queries.js';
 import { toJobResult } from './feedback-service.js';
 import { fitText, textLimit } from './fit-texts.js';
@@ -45,6 +45,8 @@ export interface AdminParts {
   limits: LimitSetting;
   ownership: Ownership;
   drain: NodeDrain;
+  /** Ids of the live runs of a schedule that are not held, where the schedule limits how many there are. */
+  going(nodeGroup: string, taskId: string): string[];
   /** host:port of the other trackers that own partitions: what they alone know is not shown here. */
   missing(): string[];
   clusterStatus(): Promise<GetClusterResponse>;
@@ -108,10 +110,12 @@ export function adminService(handlers: Handlers, parts: AdminParts): Record<stri
     ExplainInstance: unary(async (request: Target) => {
       const cause = explainStore(await store.health()) ?? (ownership.serving ? undefined : explainTracker(ownership, ''));
       if (cause !== undefined) return { instance_id: request.instance_id, state: 'INSTANCE_STATE_UNSPECIFIED' as const, causes: [cause] };
-      const row = await find(request);
+      const schedule = request.instance_id === '' ? await store.findSchedule(request.node_group, request.task_id) : undefined;
+      const row = await (schedule === undefined ? find(request) : store.findInstance({ taskId: request.task_id, nodeGroup: request.node_group }));
+      if (row === undefined || (schedule !== undefined && row.endedAt !== 0)) return explainSchedule(schedule as ScheduleRow, clock.now());
       requireNoOtherOwner(parts, row.nodeGroup);
       if (!groups.isOpen(groups.partitionOf(row.nodeGroup))) return { instance_id: row.id, state: `INSTANCE_STATE_${row.state}` as const, causes: [explainTracker(ownership, row.nodeGroup)] };
-      return explainInstance(store, row, directory.ofGroup(row.nodeGroup), groups.groups.get(row.nodeGroup), clock);
+      return explainInstance(store, row, directory.ofGroup(row.nodeGroup), groups.groups.get(row.nodeGroup), parts.going(row.nodeGroup, row.taskId), clock);
     }),
     ListFeedback: unary(async (request: ListFeedbackRequest__Output) => {
       ownership.requireAccepting();

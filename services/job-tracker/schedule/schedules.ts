@@ -108,6 +108,11 @@ export class Schedules {
     this.#held.free(task);
   }
 
+  /** Ids of the live runs that are not held, where the schedule limits how many there are. */
+  going(nodeGroup: string, taskId: string): string[] {
+    return this.#guarded.find(nodeGroup, taskId)?.runs.flatMap(({ id, stands }) => (stands === 'held' ? [] : [id])) ?? [];
+  }
+
   /** One run beside the scheduled ones. Rejects with what kept it from the store. */
   runByHand(partition: number, row: ScheduleRow, { id, scheduledAt, job }: RunByHand): Promise<FireOutcome & { held: boolean }> {
     const owned = this.#groups.partitions.get(partition);
