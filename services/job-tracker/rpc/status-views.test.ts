@@ -20,7 +20,8 @@ describe('a run of a schedule that waits for the one before it', () => {
 
   it('is explained by the run that is still going', () => {
     const workers = new GroupWorkers();
-    expect(explain({ instance: run, workers, before: 0, now: scheduledAt })).toMatchObject([{ reason: 'WAIT_REASON_SAME_TASK_RUNNING', message: expect.stringContaining('task t') }]);
-    expect(explain({ instance: { ...run, dueAt: scheduledAt + 5 }, workers, before: 0, now: scheduledAt })).toMatchObject([{ reason: 'WAIT_REASON_NOT_DUE', until: scheduledAt + 5 }]);
+    expect(explain({ instance: run, workers, before: 0, going: [], now: scheduledAt })).toMatchObject([{ reason: 'WAIT_REASON_SAME_TASK_RUNNING', message: expect.stringContaining('task t') }]);
+    expect(explain({ instance: run, workers, before: 0, going: ['other'], now: scheduledAt })).toMatchObject([{ reason: 'WAIT_REASON_SAME_TASK_RUNNING', message: expect.stringContaining('run other') }]);
+    expect(explain({ instance: { ...run, dueAt: scheduledAt + 5 }, workers, before: 0, going: [], now: scheduledAt })).toMatchObject([{ reason: 'WAIT_REASON_NOT_DUE', until: scheduledAt + 5 }]);
   });
 });
