@@ -49,7 +49,7 @@ export class ClientSchedules {
     const nodeGroup = this.#random.pick(groups);
     const target = live.length > 0 && this.#random.chance(0.9) ? this.#random.pick(live) : { nodeGroup, taskId: this.#task() };
     const name = { node_group: target.nodeGroup, task_id: target.taskId };
-    const does = this.#random.pick(['make', 'make', 'make', 'again', 'suspend', 'suspend', 'resume', 'resume', 'trigger', 'delete', 'cancel'] as const);
+    const does = this.#random.pick(['make', 'make', 'make', 'make', 'again', 'suspend', 'resume', 'resume', 'trigger', 'trigger', this.#random.chance(0.5) ? 'delete' : 'cancel'] as const);
     if (does === 'make') return live.length < mostLive || this.#random.chance(0.3) ? this.#make(live.length < mostLive ? nodeGroup : target.nodeGroup, live.length < mostLive ? this.#task() : target.taskId) : undefined;
     if (does === 'again') return this.#again();
     this.#call(name, does);
@@ -68,7 +68,11 @@ export class ClientSchedules {
   }
 
   #make(nodeGroup: string, taskId: string): void {
-    const schedule = makeSchedule(this.#random, this.#newId(), taskId, nodeGroup, this.#group, this.#world.scheduler.now);
+    this.enroll(makeSchedule(this.#random, this.#newId(), taskId, nodeGroup, this.#group, this.#world.scheduler.now));
+  }
+
+  /** Submits it. */
+  enroll(schedule: SimSchedule): void {
     this.#world.schedules.set(schedule.id, schedule);
     this.#submit(schedule);
   }
