@@ -47,10 +47,9 @@ export class CronTimetable implements Timetable {
       if (instant <= stretch.start && this.#gap === 'RUN_AFTER' && this.#owesGap(stretch.start, stretch.before, stretch.offset)) return stretch.start;
       const { low, high } = this.#localBounds(stretch, instant);
       const local = nextLocal(this.#fields, low);
-      const fire = local !== undefined && local < high ? local - stretch.offset : undefined;
+      if (local !== undefined && local < high) return local - stretch.offset;
       const beforeGap = this.#fireBeforeGap(stretch, instant);
-      if (beforeGap !== undefined && (fire === undefined || fire > beforeGap)) return beforeGap;
-      if (fire !== undefined) return fire;
+      if (beforeGap !== undefined) return beforeGap;
       const repeats = stretch.end + stretch.after < low;
       if (repeats) instant = stretch.end;
       else if (local === undefined) return undefined;

@@ -51,6 +51,11 @@ describe('any dialect', () => {
     expect(() => fires(expression, { dialect: 'QUARTZ' })).toThrow(refused(message));
   });
 
+  it('fires from 1970 to 2099', () => {
+    expect(fires('0 12 * * *', { from: '1950-01-01T00:00:00Z', count: 1 })).toEqual(['1970-01-01T12:00:00']);
+    expect(fires('0 12 * * *', { from: '2099-12-31T00:00:00Z' })).toEqual(['2099-12-31T12:00:00']);
+  });
+
   it('takes 256 characters', () => {
     expect(fires(`0 12 * * ${'1,'.repeat(123)}1`.padEnd(256))).toEqual(['2026-01-05T12:00:00', '2026-01-12T12:00:00']);
   });

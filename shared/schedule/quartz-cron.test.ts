@@ -89,6 +89,10 @@ describe('an expression in dialect QUARTZ', () => {
     expect(fires('0 0 9,18 9W * ?', '2026-08-01T00:00:00Z', 3)).toEqual(['2026-08-10T09:00:00Z', '2026-09-09T09:00:00Z', '2026-09-09T18:00:00Z']);
   });
 
+  it('goes on with the next month once the Friday for a Saturday is over', () => {
+    expect(fires('0 0 9,18 15W * ?', '2026-08-14T12:00:00Z', 3)).toEqual(['2026-08-14T18:00:00Z', '2026-09-15T09:00:00Z', '2026-09-15T18:00:00Z']);
+  });
+
   it('finds a single time of a W day from any instant before it', () => {
     expect(fires('0 0 9 9W * ?', '2026-08-10T08:00:00Z', 2)).toEqual(['2026-08-10T09:00:00Z', '2026-09-09T09:00:00Z']);
   });

@@ -22,7 +22,7 @@ export interface Zone {
   at(instant: number): Stretch;
 }
 
-/** One table of offsets spans about 398 days. */
+/** One table of offsets spans about 398 days. It ends between two whole seconds, where no zone changes its offset. */
 const tableMs = 2 ** 35;
 /** Three days. No zone has changed its offset twice within seven days since 1970, so no change is missed. */
 const sampleMs = 2 ** 28;
@@ -58,7 +58,8 @@ class IanaZone implements Zone {
 
   #makeTable(start: number): Stretch[] {
     const stretches: Stretch[] = [];
-    let open = { start, offset: this.#offset(start), before: this.#offset(start - 1_000) };
+    const first = this.#offset(start);
+    let open = { start, offset: first, before: first };
     for (let sample = start; sample < start + tableMs; sample += sampleMs) {
       const after = this.#offset(sample + sampleMs);
       if (after === open.offset) continue;
@@ -66,9 +67,7 @@ class IanaZone implements Zone {
       stretches.push({ ...open, end: change, after });
       open = { start: change, offset: after, before: open.offset };
     }
-    // A change at the very end belongs to the next table, which begins with it.
-    if (open.start < start + tableMs) stretches.push({ ...open, end: start + tableMs, after: open.offset });
-    return stretches;
+    return [...stretches, { ...open, end: start + tableMs, after: open.offset }];
   }
 
   /** The first instant, in whole seconds, whose offset is not `offset`. It lies after `low`, and not after `high`. */

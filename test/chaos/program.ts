@@ -31,6 +31,7 @@ export class Program {
   readonly #clock: WallClock | undefined;
   #child: ChildProcess | undefined;
   #starts = 0;
+  #atWork = false;
   /** Its end is our doing. */
   #wanted = false;
 
@@ -49,6 +50,11 @@ export class Program {
     return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
+  /** Whether it has said that it works since it was started last: before that a signal for its program may end it. */
+  get atWork(): boolean {
+    return this.alive && this.#atWork;
+  }
+
   /** Resolves when it is at work. Rejects when it ends before, or is not at work in time. */
   async start(withinMs = 60_000): Promise<void> {
     const path = join(this.#options.folder, `${this.name}-${++this.#starts}.log`);
@@ -57,6 +63,7 @@ export class Program {
     const child = spawn(process.execPath, [join(packageRoot, 'dist', script), ...args], { cwd: packageRoot, env: { ...process.env, ...this.#clock?.env }, stdio: ['ignore', log, log] });
     closeSync(log);
     this.#child = child;
+    this.#atWork = false;
     started.add(this);
     child.once('exit', () => {
       if (this.#child === child && !this.#wanted) this.#options.onDied(`exit ${child.exitCode ?? child.signalCode}, see ${path}`);
@@ -67,6 +74,7 @@ export class Program {
       return this.#options.readyWhen.test(readFileSync(path, 'utf8'));
     };
     await eventually(() => this.#wanted || ready(), { withinMs, everyMs: 100, what: `${this.name} is at work (see ${path})` });
+    this.#atWork = this.#child === child && !this.#wanted;
   }
 
   /** SIGKILL; resolves when it is gone. */

@@ -130,8 +130,8 @@ export class ChaosRun {
   }
 
   async #recover(): Promise<void> {
-    const alive = (): boolean => [...this.#topology.programs.values()].every((program) => program.alive);
-    await eventually(alive, { withinMs: 30_000, everyMs: pollMs, what: 'all processes run' });
+    const working = (): boolean => [...this.#topology.programs.values()].every((program) => program.atWork);
+    await eventually(working, { withinMs: 30_000 / this.#share, everyMs: pollMs, what: 'all processes work' });
     this.#load.restart();
     const afterMs = await this.#allWork(12 * recoverWithinMs);
     const limitMs = recoverWithinMs / this.#share;

@@ -67,6 +67,9 @@ export function alters(bench: () => StoreBench): void {
     expect(await open.one(retry(at(3).seq, t0 + 600))).toEqual({ kind: 'finish', applied: false });
     await open.one(alter('resume', { version: 2, nextAt: t0 + 7_000 }));
     expect(await open.stateOf(at(3).id)).toBe('CANCELLING');
+    expect(await open.one(alter('delete'))).toMatchObject({ running: [at(3), at(5)] });
+    expect(await open.stateOf(at(3).id)).toBe('CANCELLING');
+    expect(await open.one(retry(at(3).seq, t0 + 600))).toEqual({ kind: 'finish', applied: false });
   });
 
   it('resumes a schedule under its version, and lets its runs go on again', async () => {

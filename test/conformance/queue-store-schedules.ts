@@ -259,6 +259,7 @@ export function schedules(bench: () => StoreBench): void {
     expect(await open.stateOf(missed.id)).toBeUndefined();
     expect(await open.one(live)).toMatchObject({ result: 'again', first: 'replaced' });
     expect(await open.one({ ...gone, plan: 'new' })).toMatchObject({ result: 'accepted' });
+    expect(await open.one(replaced)).toEqual({ kind: 'enroll', result: 'duplicate', existingId: live.id });
     expect(await open.one({ ...ignored, taskId: 'ignored' })).toMatchObject({ result: 'accepted' });
     await open.commit([start(seq), finish(seq)]);
     await open.store.purge(t0 + 86_400_000, 100);

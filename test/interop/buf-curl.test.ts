@@ -75,6 +75,10 @@ describe.each(['tracker', 'gateway'] as const)('buf curl against the %s, through
     const { schedules: listed } = await schedules('ListSchedules', { node_group: group });
     const shown = { scheduleId: result.instanceId, state: 'SCHEDULE_STATE_ACTIVE', job: { taskId: 'yearly', cronExpression: '0 30 2 ? 1 MON#1', timeZone: 'Europe/Berlin' } };
     expect(listed).toMatchObject([shown]);
+    const noRun = await bufCurl('-d', JSON.stringify(name), `http://${address()}/lts.v1.AdminService/GetInstance`);
+    expect(noRun.stderr).toContain('is a schedule of which no run is kept yet');
+    const why = await bufCall<{ causes: { reason: string }[] }>(address(), 'lts.v1.AdminService/ExplainInstance', name);
+    expect(why.causes[0]?.reason).toBe('WAIT_REASON_NOT_DUE');
     const { schedule } = await schedules('GetSchedule', name);
     expect(schedule).toMatchObject(shown);
     const times = schedule?.nextFireTimes?.map(Number) ?? [];

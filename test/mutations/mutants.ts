@@ -68,6 +68,27 @@ export const mutants: readonly Mutant[] = [
     proof: onSqlite('lets what is being cancelled not run again'),
   },
   {
+    guard: 'a scheduled time becomes a run once (SQLite)',
+    file: `${sqlite}/fire.js`,
+    from: 'live.nextAt === from',
+    to: 'true',
+    proof: onSqlite('takes effect once'),
+  },
+  {
+    guard: 'a run of a suspended schedule is not tried again (SQLite)',
+    file: `${sqlite}/alter.js`,
+    from: 'w.schedules.markLast.run(run.seq);',
+    to: '',
+    proof: onSqlite('lets no run of a suspended schedule wait again'),
+  },
+  {
+    guard: 'a held run is released, never promoted (SQLite)',
+    file: `${sqlite}/run-transitions.js`,
+    from: 'Math.min(t.now, heldUntil - 1)',
+    to: 't.now',
+    proof: onSqlite('holds a run until it is released'),
+  },
+  {
     guard: 'what is being cancelled is not tried again (PostgreSQL)',
     file: postgres,
     from: '= 0 AND l.state = 3 AND l.attempts',
@@ -124,5 +145,19 @@ export const mutants: readonly Mutant[] = [
     from: "if (!this.#groups.partitions.has(partition))\n            return settle('REFUSAL_REASON_LOADING');",
     to: "if (!this.#groups.partitions.has(partition))\n            return settle('REFUSAL_REASON_STALE');",
     proof: unit('services/job-tracker/complete/take-results.test.js', 'while the partition is not loaded'),
+  },
+  {
+    guard: 'of drains at the same moment the last one is refused',
+    file: `${tracker}/lead/drained-nodes.js`,
+    from: 'check(nodes);',
+    to: 'check(this.#nodes);',
+    proof: unit('services/job-tracker/lead/node-drain.test.js', 'when several are asked at the same moment'),
+  },
+  {
+    guard: 'a leader whom the election shows overwrites any assignment',
+    file: `${tracker}/lead/lead.js`,
+    from: '!(await this.#isFirst(sequence))',
+    to: 'true',
+    proof: unit('services/job-tracker/lead/lead.test.js', 'a place that nobody has'),
   },
 ];

@@ -2,6 +2,7 @@ import { checkHistory, type Violation } from '../checker/check-history.js';
 import type { Event } from '../checker/history.js';
 import type { AttemptOutcome } from '../../services/job-tracker/queue/instance-state.js';
 import type { CommitBatch, Finish, Outcome } from '../../services/job-tracker/queue/queue-store.js';
+import { LimitChecks } from './limit-checks.js';
 import type { Tables } from './store/rows.js';
 
 /** Most violations of one run that are kept. */
@@ -26,6 +27,10 @@ export class History {
   readonly #acked = new Set<string>();
   /** When the last start of each group was committed. */
   readonly startedAt = new Map<string, number>();
+
+  /** By group and token: the process start that was master. */
+  readonly #masters = new Map<string, string>();
+  readonly limits = new LimitChecks((message) => this.violate(0, message));
 
   readonly #graceMs: number;
   /** Whether the process start of a worker lives. */
@@ -93,6 +98,14 @@ export class History {
     this.#outcomes.set(`${id}/${attempt}`, outcome);
   }
 
+  /** A node takes itself for the master of its group: a token is one choice of one node. */
+  master(nodeGroup: string, token: number, incarnation: string): void {
+    const name = `${nodeGroup}/${token}`;
+    const first = this.#masters.get(name);
+    if (first !== undefined && first !== incarnation) this.violate(0, `${first} and ${incarnation} were masters of ${nodeGroup} under the token ${token}`);
+    this.#masters.set(name, incarnation);
+  }
+
   /** A commit has taken effect: 3 and 4, owners follow one another; 10, nothing starts after a cancel was acked. */
   committed(by: string, { epochs, transitions }: CommitBatch, outcomes: readonly Outcome[], tables: Tables, now: number): void {
     for (const { partition, epoch } of epochs) {
@@ -101,6 +114,7 @@ export class History {
       if (last !== undefined && epoch === last.epoch && by !== last.by) this.violate(4, `${by} and ${last.by} both committed to partition ${partition} under epoch ${epoch}`);
       if (last === undefined || epoch >= last.epoch) this.#commits.set(partition, { epoch, by });
     }
+    this.limits.committed({ epochs, transitions }, outcomes, tables, now);
     for (const [i, outcome] of outcomes.entries()) {
       const t = transitions[i];
       if (outcome.kind === 'admit' && t?.kind === 'admit' && 'placement' in outcome && outcome.placement === 'started') this.startedAt.set(t.nodeGroup, now);

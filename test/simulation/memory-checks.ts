@@ -1,3 +1,4 @@
+import type { GroupLimits } from '../../services/job-tracker/queue/queue-store.js';
 import type { SimTracker } from './sim-tracker.js';
 import type { World } from './world.js';
 
@@ -16,6 +17,10 @@ export function compareMemory(world: World, tracker: SimTracker): void {
       const stored = `${waiting} ${ready} ${running}`;
       if (kept !== stored && !(group === undefined && stored === '0 0 0')) world.history.violate(16, `${where}: waiting, ready, executing of ${nodeGroup} are ${kept} in memory and ${stored} in the store`);
     }
+    for (const { nodeGroup, limits } of loaded.groups) {
+      const gate = groups.groups.get(nodeGroup)?.gate;
+      if (gate !== undefined && shown(gate.limits) !== shown(limits)) world.history.violate(16, `${where}: the limits of ${nodeGroup} are ${shown(gate.limits)} in memory and ${shown(limits)} in the store`);
+    }
     for (const execution of groups.executions.values()) {
       if (execution.partition !== partition) continue;
       if (executing.get(execution.id)?.attempt !== execution.attempt) world.history.violate(16, `${where}: ${execution.id}/${execution.attempt} executes in memory only`);
@@ -23,6 +28,10 @@ export function compareMemory(world: World, tracker: SimTracker): void {
     }
     for (const id of executing.keys()) world.history.violate(16, `${where}: ${id} executes in the store only`);
   }
+}
+
+function shown({ backlog, maxRunning, startsPerSecond }: GroupLimits = {}): string {
+  return `${backlog} ${maxRunning} ${startsPerSecond}`;
 }
 
 /** What is left although everything has ended; empty when nothing is. */

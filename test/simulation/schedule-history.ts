@@ -12,8 +12,8 @@ interface Track {
   /** Where the grid begins; 0: multiples of the period. */
   origin: number;
   runs: number;
-  /** The last scheduled time that became a row. */
-  lastTime: number;
+  /** The last scheduled time that became a run. */
+  lastRun: number;
 }
 
 /** What the runs of a task are held to, over all the schedules that it had. */
@@ -95,7 +95,7 @@ export class ScheduleHistory {
   #enrolled({ id, nextAt, createdAt, nodeGroup, taskId }: Enroll, sched: number): void {
     const schedule = this.#schedules.get(id);
     if (schedule === undefined) return this.#violate(0, `${id} was enrolled, and nobody made it`);
-    const track: Track = { schedule, nextAt, origin: schedule.times === 'cron' ? 0 : (nextAt ?? 0), runs: 0, lastTime: Number.NEGATIVE_INFINITY };
+    const track: Track = { schedule, nextAt, origin: schedule.times === 'cron' ? 0 : (nextAt ?? 0), runs: 0, lastRun: Number.NEGATIVE_INFINITY };
     this.#tracks.set(sched, track);
     this.#task({ nodeGroup, taskId }).limits.add(schedule.blocking.limit);
     if (nextAt === undefined || nextAt < createdAt) this.#violate(9, `${id} was enrolled at ${createdAt} and fires first at ${nextAt}`);
@@ -110,11 +110,11 @@ export class ScheduleHistory {
   #altered(t: Alter, { sched, running }: AlterOutcome, tables: Tables): void {
     const track = this.#tracks.get(sched);
     if (track === undefined) return;
-    const { schedule, lastTime } = track;
+    const { schedule, lastRun } = track;
     track.nextAt = t.nextAt;
     if (t.change === 'delete') this.#tracks.delete(sched);
-    if (t.change === 'resume' && (t.nextAt ?? 0) <= lastTime) this.#violate(2, `${schedule.id} is resumed at ${t.at} and fires again at ${t.nextAt}, it has fired at ${lastTime}`);
-    if (t.change === 'resume' && schedule.times !== 'delay') this.#onGrid(track, t.nextAt ?? 0, Math.max(t.at, lastTime));
+    if (t.change === 'resume' && (t.nextAt ?? 0) <= lastRun) this.#violate(2, `${schedule.id} is resumed at ${t.at} and fires again at ${t.nextAt}, it has run for ${lastRun}`);
+    if (t.change === 'resume' && schedule.times !== 'delay') this.#onGrid(track, t.nextAt ?? 0, Math.max(t.at, lastRun));
     if (t.change !== 'next') return;
     if (schedule.times !== 'delay' || t.nextAt !== t.at + schedule.periodMs) this.#violate(9, `${schedule.id} was given the time ${t.nextAt} at ${t.at}`);
     const going = [...tables.live.values()].find((row) => row.taskId === t.taskId && row.nodeGroup === t.nodeGroup && isGuarded(row.key) && !isByHand(row.key));
@@ -155,7 +155,7 @@ export class ScheduleHistory {
         if (older[2] !== at(expected) || (older[1] !== String(counted) && counted < 10_000)) this.#violate(2, `${id} sums up ${older[0]}, they are ${counted} from ${at(expected)} to ${at(each.scheduledAt)}`);
       } else if (each.scheduledAt !== expected) this.#violate(2, `${id} fired for ${at(each.scheduledAt)} where ${at(expected)} was due`);
       expected = each.scheduledAt + periodMs;
-      track.lastTime = each.scheduledAt;
+      if ('counts' in each) track.lastRun = each.scheduledAt;
     }
     if (!over && nextAt !== (times === 'delay' ? undefined : expected)) this.#violate(2, `${id} fires next at ${nextAt}, ${expected} is due`);
   }

@@ -17,10 +17,12 @@ export interface Settings {
   loadUntilMs: number;
   faultsUntilMs: number;
   faultEveryMs: number;
+  /** Operators change limits and drain trackers this often. */
+  operateEveryMs: number;
+  /** The store has a clock of its own, as a database server has. */
+  storeHasClock: boolean;
   /** Clocks are set by up to so much. */
   stepMs: number;
-  /** The store's clock is none of the trackers', and they follow it. */
-  storeHasClock: boolean;
   /** How often a client does something with schedules, of all that it does. */
   scheduleShare: number;
 }
@@ -48,8 +50,9 @@ export function settingsOf(seed: number): Settings {
     loadUntilMs: faultsUntilMs + 15_000,
     faultsUntilMs,
     faultEveryMs: random.pick([1_500, 4_000, 10_000, 30_000]),
-    stepMs: random.pick([5_000, 5_000, 5_000, 3_600_000, dayMs]),
+    operateEveryMs: random.pick([3_000, 10_000, 60_000]),
     storeHasClock: random.chance(0.5),
+    stepMs: random.pick([5_000, 5_000, 5_000, 3_600_000, dayMs]),
     scheduleShare: random.pick([0.05, 0.2, 0.5]),
   };
 }

@@ -34,7 +34,7 @@ export class SimTracker {
     const log = world.logger(this.process);
     this.registry = new SimRegistry(world.hub, scheduler, this.process);
     this.lane = new FaultyLane(scheduler, this.process, settings.storeDeadlineMs, (statement) => world.asCommitter(this.process.name, statement));
-    const store = new MemoryStore(world.db, world.db, this.lane, () => (settings.storeHasClock ? world.storeWall.now() - wall.now() : 0));
+    const store = new MemoryStore(world.db, world.db, this.lane, () => (settings.storeHasClock ? world.storeWall.now() - clock.now() : 0));
     const newId = idMaker(random.fork().fill);
     this.core = new TrackerCore({
       config: {

@@ -5,6 +5,7 @@ import type { ToMain } from '../../services/task-tracker/stream/messages.js';
 import type { WorkCall } from '../../services/task-tracker/stream/work-call.js';
 import { WorkerNode } from '../../services/task-tracker/stream/worker-node.js';
 import type { TaskResult } from '../../shared/grpc/generated/lts/v1/TaskResult.js';
+import type { Mastership } from '../../shared/master/master-lease.js';
 import { methods } from './network/methods.js';
 import { NodeClock, type WallClock } from './node-clock.js';
 import { Process, Queue } from './scheduler.js';
@@ -99,7 +100,17 @@ export class SimWorker {
 
   #toMain(message: ToMain): void {
     const { scheduler } = this.#world;
+    if (message.kind === 'master') this.#master(message.mastership);
     this.#toMainQueue.after(Math.max(scheduler.random.next(), this.blockedUntil - scheduler.now), `to main ${message.kind}`, () => this.runner.take(message), this.process);
+  }
+
+  /** Tokens only grow, and each is of one node. */
+  #master({ master, token }: Mastership): void {
+    const { nodeGroup } = this.place;
+    this.#world.trace(`${this.process.name} master ${master} under ${token}`);
+    if (!master) return;
+    this.#world.history.master(nodeGroup, token, this.#incarnation);
+    this.#world.checkMasters(nodeGroup);
   }
 
   #open(address: string): WorkCall {

@@ -1,6 +1,7 @@
 import type { Violation } from '../checker/check-history.js';
 import { Faults } from './faults.js';
 import { compareMemory, leftovers } from './memory-checks.js';
+import { Operators } from './operators.js';
 import { Random } from './random.js';
 import { settingsOf } from './settings.js';
 import { sessionMs } from './sim-registry.js';
@@ -25,6 +26,8 @@ const setClocksEveryMs = 60_000;
 /** Promise 18. */
 const slackMs = 2_000;
 const resumeWithinMs = sessionMs + slackMs;
+/** A drain is asked for again and again, and followed within it. */
+const drainWithinMs = 15_000;
 /** Everything must have ended by then, after the last fault. */
 const endWithinMs = 1_800_000;
 
@@ -55,15 +58,16 @@ async function play(seed: number, write?: (line: string) => void): Promise<Run> 
     scheduler.end();
   };
   const faults = new Faults(world);
+  const operators = new Operators(world);
   compareNow(world);
   await scheduler.runUntil(settings.faultsUntilMs);
-  if (settings.heals && history.violations.length === 0) await recover(world, faults);
+  if (settings.heals && history.violations.length === 0) await recover(world, faults, operators);
   history.check(world.db.tables, settings.heals && history.violations.length === 0);
   return { seed, violations: history.violations, hash: scheduler.trace.value, events: scheduler.executed, jobs: history.acked.size, runs: world.scheduleHistory.madeBy.size, virtualMs: scheduler.now };
 }
 
 /** The faults are over: work goes on soon, and everything ends. */
-async function recover(world: World, faults: Faults): Promise<void> {
+async function recover(world: World, faults: Faults, operators: Operators): Promise<void> {
   const { scheduler, history } = world;
   const healedAt = scheduler.now;
   faults.setClocks();
@@ -91,10 +95,29 @@ async function recover(world: World, faults: Faults): Promise<void> {
     faults.setClocks();
   }
   for (const left of leftovers(world)) history.violate(1, `nothing has ended for ${endWithinMs} ms without faults, and ${left}`);
+  if (history.violations.length === 0) await drainOne(world, operators);
+}
+
+/** A tracker that is drained while all is well has nothing soon, and its share again when it is brought back. */
+async function drainOne(world: World, operators: Operators): Promise<void> {
+  const { scheduler, history, trackers } = world;
+  const [site] = trackers;
+  if (site === undefined) return;
+  const owned = (): number[] => trackers.map(({ running }) => running?.core.groups.partitions.size ?? 0);
+  operators.drain(site.nodeId, true);
+  await scheduler.runUntil(scheduler.now + drainWithinMs);
+  if (owned()[0] !== 0) history.violate(0, `${drainWithinMs} ms after ${site.nodeId} was drained the trackers own ${owned().join()} partitions`);
+  operators.drain(site.nodeId, false);
+  await scheduler.runUntil(scheduler.now + drainWithinMs);
+  const counts = owned();
+  const even = world.db.partitions === 1 || Math.max(...counts) - Math.min(...counts) <= 1;
+  if (!even || counts.reduce((sum, count) => sum + count, 0) !== world.db.partitions) history.violate(0, `${drainWithinMs} ms after ${site.nodeId} was undrained the trackers own ${counts.join()} partitions`);
 }
 
 /** A slot that a run has just left gets the time that everything gets after its last hindrance. */
 function canStart(world: World, group: string): boolean {
+  // Operators take its limits away when its owner is back.
+  if (world.history.limits.holds(group, world.scheduler.now - slackMs)) return false;
   const ready = world.db.tables.in('READY').filter((row) => row.nodeGroup === group);
   return world.runningWorkers.some(({ place, runner, leaving }) => {
     const free = place.nodeGroup === group && !leaving && runner.running < place.workThreads && world.scheduler.now - runner.hadUntil(place.workThreads) >= slackMs;

@@ -1,3 +1,4 @@
+import type { DrainedNode } from '../../services/job-tracker/lead/drained-nodes.js';
 import { idMaker } from '../../shared/ids.js';
 import type { Logger } from '../../shared/log/logger.js';
 import { LocalRegistryHub } from '../../shared/registry/registries/local-hub.js';
@@ -49,7 +50,7 @@ export class World {
   readonly jobs = new Map<string, SimJob>();
   readonly schedules = new Map<string, SimSchedule>();
   readonly scheduleHistory: ScheduleHistory;
-  /** The clock of the database's host. */
+  /** The clock of the database's host, when it has one of its own. */
   readonly storeWall: WallClock;
   readonly groups: string[];
   readonly trackers: TrackerSite[];
@@ -83,6 +84,7 @@ export class World {
     this.groups = Array.from({ length: settings.groups }, (_, i) => `group-${i + 1}`);
     this.trackers = Array.from({ length: trackerCount }, (_, i) => ({ nodeId: `tracker-${i + 1}`, address: `10.0.0.${i + 1}:7401`, wall: this.#wall(), running: undefined }));
     this.workers = this.groups.flatMap((nodeGroup, g) => Array.from({ length: settings.workersPerGroup }, (_, i) => ({ place: this.#place(nodeGroup, g, i), running: undefined })));
+    this.hub.onChange(() => this.#checkDrains());
     for (const site of this.trackers) this.startTracker(site);
     for (const site of this.workers) this.startWorker(site);
     this.clients = Array.from({ length: clientCount }, (_, i) => new SimClient(this, `client-${i + 1}`, `clients-${i % 2}`, this.#wall()));
@@ -111,6 +113,24 @@ export class World {
 
   startWorker(site: WorkerSite): void {
     site.running = new SimWorker(this, site.place);
+  }
+
+  /** Names of the trackers that are drained by hand, by the registry. */
+  drainedTrackers(): string[] {
+    const nodes = JSON.parse(Buffer.from(this.hub.document('drained')?.data ?? Buffer.from('[]')).toString()) as DrainedNode[];
+    const byHand = new Set(nodes.filter(({ incarnation }) => incarnation === '').map(({ nodeId }) => nodeId));
+    return this.trackers.map(({ nodeId }) => nodeId).filter((nodeId) => byHand.has(nodeId));
+  }
+
+  /** Of drains that come together one is refused, so that somebody takes the partitions. */
+  #checkDrains(): void {
+    if (this.drainedTrackers().length === trackerCount) this.history.violate(0, 'all trackers are drained');
+  }
+
+  /** Of the workers of a group at most one takes itself for the master. */
+  checkMasters(nodeGroup: string): void {
+    const masters = this.runningWorkers.filter(({ place, node, process }) => place.nodeGroup === nodeGroup && process.alive && node.masterToken > 0);
+    if (masters.length > 1) this.history.violate(0, `${masters.map(({ process, node }) => `${process.name} under ${node.masterToken}`).join(' and ')} are masters of ${nodeGroup}`);
   }
 
   /** Numbers processes. */

@@ -76,6 +76,23 @@ describe('CommitPipeline', () => {
     expect(bench.batches[1]?.transitions).toHaveLength(10);
   });
 
+  it('sends the next commit before it tells the outcomes of the one before, whose effects are in the one after it', async () => {
+    const bench = new Bench();
+    const sizes: number[][] = [];
+    bench.pipeline.add(promote(0), () => {
+      sizes.push(bench.batches.map(({ transitions }) => transitions.length));
+      bench.add(0);
+    });
+    await settle();
+    for (let i = 0; i < 3; i++) bench.add(0);
+    bench.answers[0]?.();
+    await settle();
+    expect(sizes).toEqual([[1, 3]]);
+    bench.answers[1]?.();
+    await settle();
+    expect(bench.batches.map(({ transitions }) => transitions.length)).toEqual([1, 3, 1]);
+  });
+
   it('bounds a commit', async () => {
     const bench = new Bench();
     for (let i = 0; i < 1_001; i++) bench.add(0);

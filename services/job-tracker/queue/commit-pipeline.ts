@@ -12,6 +12,13 @@ interface Pending extends Queued {
   settle: Settle;
 }
 
+/** A commit that the store has. */
+interface Sent {
+  taken: Pending[];
+  epochs: HeldEpoch[];
+  outcomes: Promise<Outcome[]>;
+}
+
 /** What a pipeline needs to know of its owner. */
 export interface PipelineOwner {
   /** The epoch under which a partition is owned; undefined: it is not. */
@@ -36,7 +43,8 @@ const troubleHoldsMs = 60_000;
 
 /**
  * The one way into the store: what arrives while a commit runs forms the next one, transitions of all partitions
- * together, each commit under the epochs that were held when it began. When more waits than one commit takes, the
+ * together, each commit under the epochs that were held when it began. The next one is sent before the outcomes of the one
+ * before are told, so what an outcome causes is in the one after it. When more waits than one commit takes, the
  * groups take turns: whatever floods one of them, another one's transition is in after a number of commits that depends
  * only on how many groups wait. The transitions of one group keep their order.
  */
@@ -113,12 +121,20 @@ export class CommitPipeline {
 
   async #run(): Promise<void> {
     this.#running = true;
-    while (this.#queue.length > 0) {
-      await this.#commitOwned(this.#queue.take());
-      while (this.#barriers[0] !== undefined && this.#barriers[0].at <= this.#queue.oldest) this.#barriers.shift()?.resolve();
+    let sent: Sent | undefined;
+    while (sent !== undefined || this.#queue.length > 0) {
+      sent ??= this.#send(this.#queue.take());
+      if (sent !== undefined) sent = await this.#settle(sent);
+      this.#passBarriers(sent);
     }
     this.#running = false;
     for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  #passBarriers(sent: Sent | undefined): void {
+    if (this.#barriers.length === 0) return;
+    const oldest = (sent?.taken ?? []).reduce((least, { order }) => Math.min(least, order), this.#queue.oldest);
+    while (this.#barriers[0] !== undefined && this.#barriers[0].at <= oldest) this.#barriers.shift()?.resolve();
   }
 
   #owned(pending: Pending): boolean {
@@ -127,25 +143,31 @@ export class CommitPipeline {
     return false;
   }
 
-  async #commitOwned(taken: Pending[]): Promise<void> {
-    const owned = taken.filter((pending) => this.#owned(pending));
-    if (owned.length > 0) await this.#commit(owned);
-  }
-
-  async #commit(taken: Pending[]): Promise<void> {
+  /** Undefined: nothing of it is owned any more. */
+  #send(waiting: Pending[]): Sent | undefined {
+    const taken = waiting.filter((pending) => this.#owned(pending));
+    if (taken.length === 0) return undefined;
     const touched = new Set<number>();
     for (const { transition } of taken) touched.add(transition.partition);
     const epochs: HeldEpoch[] = Array.from(touched, (partition) => ({ partition, epoch: this.#owner.epochOf(partition) as number }));
     epochs.sort((a, b) => a.partition - b.partition);
-    let outcomes: Outcome[];
+    return { taken, epochs, outcomes: this.#store.commit({ epochs, transitions: taken.map((pending) => pending.transition) }) };
+  }
+
+  /** Tells what became of a commit, and gives the next one, if it was sent meanwhile. */
+  async #settle({ taken, epochs, outcomes }: Sent): Promise<Sent | undefined> {
+    let told: Outcome[];
     try {
-      outcomes = await this.#store.commit({ epochs, transitions: taken.map((pending) => pending.transition) });
+      told = await outcomes;
     } catch (error) {
       return this.#failed(taken, epochs, error);
     }
     this.#trouble = undefined;
-    for (let i = 0; i < taken.length; i++) this.#tell(taken[i] as Pending, outcomes[i] as Outcome);
+    // First, so that the store has work while the outcomes are told. After a failure it waits until memory has followed.
+    const next = this.#queue.length > 0 ? this.#send(this.#queue.take()) : undefined;
+    for (let i = 0; i < taken.length; i++) this.#tell(taken[i] as Pending, told[i] as Outcome);
     this.#owner.onCommitted();
+    return next;
   }
 
   #tell({ settle }: Pending, outcome: Outcome): void {
@@ -155,7 +177,7 @@ export class CommitPipeline {
     settle(undefined, failed);
   }
 
-  async #failed(taken: Pending[], epochs: HeldEpoch[], cause: unknown): Promise<void> {
+  async #failed(taken: Pending[], epochs: HeldEpoch[], cause: unknown): Promise<Sent | undefined> {
     const failed = cause instanceof CommitFailed ? cause : new CommitFailed('STORE_FAILED', 'the store failed', false, cause);
     if (failed.reason === 'STALE_EPOCH') return this.#fenced(taken, epochs, failed);
     this.#trouble = { error: failed, at: this.#clock.monotonic() };
@@ -163,16 +185,17 @@ export class CommitPipeline {
     else this.#owner.onUnknown(epochs.map((held) => held.partition), failed);
     for (const pending of taken) pending.settle(undefined, failed);
     this.#owner.onCommitted();
+    return undefined;
   }
 
   /** Nothing was stored. Only what belongs to the partitions that were taken over is refused; the rest is tried again. */
-  async #fenced(taken: Pending[], epochs: HeldEpoch[], failed: CommitFailed): Promise<void> {
+  async #fenced(taken: Pending[], epochs: HeldEpoch[], failed: CommitFailed): Promise<Sent | undefined> {
     const stale = await this.#store.fenced(epochs).catch(() => []);
     const gone = new Set(stale.length > 0 ? stale : epochs.map((held) => held.partition));
     this.#owner.onFenced([...gone], failed);
     for (const pending of taken) if (gone.has(pending.transition.partition)) pending.settle(undefined, this.#owner.notOwning(pending.transition.partition));
     this.#owner.onCommitted();
-    await this.#commitOwned(taken.filter(({ transition }) => !gone.has(transition.partition)));
+    return this.#send(taken.filter(({ transition }) => !gone.has(transition.partition)));
   }
 }
 

@@ -2,6 +2,7 @@ import type { Limit, LimitOutcome } from './group-limits.js';
 import type { AttemptOutcome, FinalState } from './instance-state.js';
 import type { GroupCounts, LoadedGroup } from './loaded-group.js';
 import type { FeedbackRow, FeedbackSettlement, LogRow } from './lower-lane.js';
+import type { ExecutingRow, NewlyReady, ReadyKey, ReadyRow, RunPolicy, WorkerIdentity } from './queue-rows.js';
 import type { Alter, AlterOutcome, Enroll, EnrollOutcome, Fire, FireOutcome, LoadedSchedules, Release, ReleaseOutcome, ScheduleReads } from './schedule-store.js';
 import type { StatusQueries } from './status-queries.js';
 import type { StoreHealth } from './store-health.js';
@@ -11,7 +12,26 @@ export type { GroupLimits, Limit, LimitOutcome } from './group-limits.js';
 export type { GroupCounts, LoadedGroup } from './loaded-group.js';
 export type { FeedbackRow, FeedbackSettlement, LogRow } from './lower-lane.js';
 export type { StoreHealth, StoreWarning } from './store-health.js';
-export * from './schedule-store.js';
+export type { ExecutingRow, NewlyReady, ReadyKey, ReadyRow, RetryLaw, RunPolicy, WorkerIdentity } from './queue-rows.js';
+export { heldUntil } from './schedule-store.js';
+export type {
+  Alter,
+  AlterOutcome,
+  Enroll,
+  EnrollOutcome,
+  Fire,
+  FireOutcome,
+  FireRun,
+  GuardedRun,
+  LoadedSchedules,
+  PassedTime,
+  Release,
+  ReleaseOutcome,
+  ScheduleKey,
+  ScheduleQueries,
+  ScheduleReads,
+  ScheduleRow,
+} from './schedule-store.js';
 
 /**
  * The port to the durable queues. One conformance suite runs on every adapter.
@@ -94,71 +114,6 @@ export interface HeldEpoch {
 /** One ownership as it is stored. */
 export interface StoredOwner extends HeldEpoch {
   /** Empty, as the incarnation: it was released, or never taken. */
-  nodeId: string;
-  incarnation: string;
-}
-
-/** The order of ready rows within a group: smaller first, member by member. */
-export interface ReadyKey {
-  priority: number;
-  dueAt: number;
-  /** Arrival, given by the store. */
-  seq: number;
-}
-
-/** What decides how an instance goes on; fixed at admission. */
-export interface RunPolicy {
-  maxRetryTimes: number;
-  /** 0: no limit. Milliseconds. */
-  timeoutMs: number;
-  maxLost: number;
-  failOnLoss: boolean;
-  /** Undefined: fixed, 30 s. */
-  retry?: RetryLaw | undefined;
-}
-
-/** When retries run; times in milliseconds. */
-export type RetryLaw = { law: 'FIXED'; delay: number } | { law: 'EXPONENTIAL'; delay: number; maxDelay: number } | { law: 'LIST'; delays: number[] };
-
-/** An instance that is due and waits for a worker. */
-export interface ReadyRow extends ReadyKey {
-  id: string;
-  type: string;
-  /** When it was due at first; of a run of a schedule the time for which it stands. */
-  scheduledAt: number;
-  /** Attempts that were started so far. */
-  attempts: number;
-  retryTimes: number;
-  lostTimes: number;
-  policy: RunPolicy;
-  /** The job's bytes when they are small (4 KiB); otherwise `start` brings them. */
-  job?: Buffer | undefined;
-}
-
-/** An instance that a worker has. */
-export interface ExecutingRow {
-  seq: number;
-  id: string;
-  nodeGroup: string;
-  /** As a user knows it. */
-  taskId: string;
-  type: string;
-  priority: number;
-  dueAt: number;
-  /** As in ReadyRow. */
-  scheduledAt: number;
-  attempt: number;
-  fence: number;
-  worker: WorkerIdentity;
-  assignedAt: number;
-  cancelling: boolean;
-  retryTimes: number;
-  lostTimes: number;
-  policy: RunPolicy;
-}
-
-/** A process start of a TaskTracker. */
-export interface WorkerIdentity {
   nodeId: string;
   incarnation: string;
 }
@@ -295,9 +250,6 @@ export type Outcome = AdmitOutcome | StartOutcome | FinishOutcome | ReassignOutc
 
 /** Of anything but an admit or an enroll: the store does not take this change (damage), but has taken the others. Nothing of it is stored. */
 export type RefusedOutcome = { kind: 'refused'; message: string };
-
-/** A ready row with its group, as it enters the ready set. */
-export type NewlyReady = ReadyRow & { nodeGroup: string };
 
 /** Where a job that was taken in stands. */
 export type Placement = 'started' | 'ready' | 'waiting' | 'blocked';

@@ -1,4 +1,5 @@
-import type { RunPolicy, Placement, WorkerIdentity, NewlyReady } from './queue-store.js';
+import type { NewlyReady, RunPolicy, WorkerIdentity } from './queue-rows.js';
+import type { Placement } from './queue-store.js';
 import type { TaskKey } from './task-key.js';
 
 /*

@@ -110,6 +110,7 @@ export function adminService(handlers: Handlers, parts: AdminParts): Record<stri
     ExplainInstance: unary(async (request: Target) => {
       const cause = explainStore(await store.health()) ?? (ownership.serving ? undefined : explainTracker(ownership, ''));
       if (cause !== undefined) return { instance_id: request.instance_id, state: 'INSTANCE_STATE_UNSPECIFIED' as const, causes: [cause] };
+      checkTarget(request);
       const schedule = request.instance_id === '' ? await store.findSchedule(request.node_group, request.task_id) : undefined;
       const row = await (schedule === undefined ? find(request) : store.findInstance({ taskId: request.task_id, nodeGroup: request.node_group }));
       if (row === undefined || (schedule !== undefined && row.endedAt !== 0)) return explainSchedule(schedule as ScheduleRow, clock.now());
@@ -146,12 +147,18 @@ function requireNoOtherOwner({ groups, ownership }: AdminParts, nodeGroup: strin
   if (error.owner !== undefined && error.owner !== '') throw error;
 }
 
-async function findInstance(store: QueueStore, ownership: Ownership, { instance_id, task_id, node_group }: Target): Promise<InstanceRow> {
-  ownership.requireAccepting();
+/** Throws INVALID_ARGUMENT. */
+function checkTarget({ instance_id, task_id, node_group }: Target): void {
   if (instance_id !== '' && !isId(instance_id)) throw new LtsError('INVALID_ARGUMENT', `instance_id is ${quoted(instance_id)}; use the UUIDv7 that submit gave`);
   if (instance_id === '' && (!taskIdForm.test(task_id) || !groupForm.test(node_group))) {
     throw new LtsError('INVALID_ARGUMENT', `task_id is ${quoted(task_id)} and node_group ${quoted(node_group)}; give both as they were submitted, or instance_id`);
   }
+}
+
+async function findInstance(store: QueueStore, ownership: Ownership, request: Target): Promise<InstanceRow> {
+  ownership.requireAccepting();
+  checkTarget(request);
+  const { instance_id, task_id, node_group } = request;
   const target: InstanceTarget = instance_id === '' ? { taskId: task_id, nodeGroup: node_group } : { id: instance_id };
   const row = await store.findInstance(target);
   if (row !== undefined) return row;

@@ -166,9 +166,9 @@ export class ScheduleControl {
   #resumedAt(row: ScheduleRow, now: number): number {
     const { plan, timetable } = this.#parts.schedules.plans.of(row);
     const { times, endAt, count } = plan;
-    // The clock may have been set back: no time fires twice.
-    const from = Math.max(now, (row.lastAt ?? 0) + 1);
-    const next = times.kind === 'repeat' && times.fixedDelay ? Math.max(times.first, from + times.interval) : timetable.next(from);
+    // A time that has run does not run again, also when the clock has been set back since.
+    const from = Math.max(now, (row.lastAt ?? -1) + 1);
+    const next = times.kind === 'repeat' && times.fixedDelay ? Math.max(times.first, from, now + times.interval) : timetable.next(from);
     if (next === undefined || (endAt !== 0 && next > endAt)) throw new LtsError('NEVER_FIRES', `task ${row.taskId} of group ${row.nodeGroup} has no time to come; submit it anew with other times, or delete it`);
     if (count >= 0 && row.fires >= count) throw new LtsError('NEVER_FIRES', `task ${row.taskId} of group ${row.nodeGroup} has had all its ${count} runs; submit it anew, or delete it`);
     return next;

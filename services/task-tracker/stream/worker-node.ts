@@ -126,6 +126,11 @@ export class WorkerNode implements SessionHost {
     this.#leaving = true;
   }
 
+  /** The token under which it is the master of its group now; 0: it is not. */
+  get masterToken(): number {
+    return this.#master.token;
+  }
+
   /** It is no master from now on, whatever it is told. */
   resign(): void {
     this.#master.close();
@@ -156,7 +161,7 @@ export class WorkerNode implements SessionHost {
   }
 
   hello(): Hello {
-    return { ...this.#ports.hello, predecessors: this.#takenOver.named(), master_token: this.#master.token };
+    return { ...this.#ports.hello, predecessors: this.#takenOver.named(), master_token: this.masterToken };
   }
 
   pong(): { running: number; blocked: number; clock: number } {

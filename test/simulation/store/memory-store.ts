@@ -36,15 +36,15 @@ export class MemoryStore implements QueueStore {
   readonly #db: MemoryDatabase;
   readonly #wanted: { cluster: string; partitions: number };
   readonly #lane: StatementLane;
-  readonly #clockOffset: () => number;
+  readonly #clockOffsetMs: () => number;
   #open = false;
 
-  /** @param clockOffset the store's clock minus that of this host, in milliseconds */
-  constructor(db: MemoryDatabase, wanted: { cluster: string; partitions: number } = db, lane: StatementLane = new TurnByTurn(), clockOffset: () => number = () => 0) {
+  /** @param clockOffsetMs the store's clock minus the one of the host */
+  constructor(db: MemoryDatabase, wanted: { cluster: string; partitions: number } = db, lane: StatementLane = new TurnByTurn(), clockOffsetMs = (): number => 0) {
     this.#db = db;
     this.#wanted = wanted;
     this.#lane = lane;
-    this.#clockOffset = clockOffset;
+    this.#clockOffsetMs = clockOffsetMs;
   }
 
   open(): Promise<StoreIdentity> {
@@ -196,7 +196,7 @@ export class MemoryStore implements QueueStore {
   }
 
   async health(): Promise<StoreHealth> {
-    return { state: this.#open ? 'OK' : 'CLOSED', message: '', freeBytes: undefined, clockOffsetMs: this.#clockOffset(), warnings: [] };
+    return { state: this.#open ? 'OK' : 'CLOSED', message: '', freeBytes: undefined, clockOffsetMs: this.#clockOffsetMs(), warnings: [] };
   }
 
   async close(): Promise<void> {

@@ -1,10 +1,11 @@
 import type { CommitBatch, Transition, WorkerIdentity } from '../../queue-store.js';
 import { outcomeCodes, stateCodes } from '../codes.js';
 import { policyText } from '../policy-text.js';
+import { numbersBytes } from './array-bytes.js';
 import { ArrayText, numbersText } from './array-text.js';
 
 /** The batch as values of `lts.commit`; 0002_transitions.sql tells what the numbers of a row are. */
-export const commitText = `SELECT * FROM lts.commit(${Array.from({ length: 18 }, (_, i) => `$${i + 1}`).join(', ')})`;
+export const commitText = `SELECT * FROM lts.commit(${Array.from({ length: 19 }, (_, i) => `$${i + 1}`).join(', ')})`;
 
 /** Owed results get two numbers for each transition, of 8,192 for each commit. */
 export const mostTransitions = 4_095;
@@ -42,11 +43,15 @@ export class BatchPacker {
   #hasMessages = false;
   #usedAt = 0;
 
-  /** The values of `commitText`. */
-  static values(batch: CommitBatch): unknown[] {
+  /**
+   * The values of `commitText`.
+   *
+   * @param careful an admit is likely to meet an id or a task that is taken
+   */
+  static values(batch: CommitBatch, careful: boolean): unknown[] {
     const packer = new BatchPacker();
     batch.transitions.forEach((transition, i) => packer.#add(transition, i + 1));
-    return packer.#finish(batch);
+    return packer.#finish(batch, careful);
   }
 
   #add(t: Transition, ord: number): void {
@@ -145,7 +150,7 @@ export class BatchPacker {
     return place;
   }
 
-  #finish({ epochs }: CommitBatch): unknown[] {
+  #finish({ epochs }: CommitBatch, careful: boolean): unknown[] {
     this.#closeRound();
     const sorted = epochs.toSorted((a, b) => a.partition - b.partition);
     return [
@@ -158,16 +163,17 @@ export class BatchPacker {
       this.#usedAt,
       ArrayText.of(this.#texts.names()),
       numbersText(this.#rounds),
-      numbersText(this.#admits),
+      numbersBytes(this.#admits),
       this.#ids.text(),
       this.#tasks.text(),
       Buffer.concat(this.#jobs, this.#jobBytes),
-      numbersText(this.#hands),
-      numbersText(this.#ends),
+      numbersBytes(this.#hands),
+      numbersBytes(this.#ends),
       // Of most runs there is nothing to say.
       this.#hasMessages ? this.#messages.text() : '{}',
       numbersText(this.#alone),
       this.#aloneTexts.text(),
+      careful,
     ];
   }
 }

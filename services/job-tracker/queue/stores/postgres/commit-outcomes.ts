@@ -17,6 +17,11 @@ export interface OutcomeRow {
 const placements = ['blocked', 'waiting', 'ready', 'started'] as const satisfies readonly Placement[];
 const firstAnswers = ['accepted', 'replaced', 'duplicate'] as const;
 
+/** Whether an admit met an id or a task that is taken. */
+export function isClash({ what }: OutcomeRow): boolean {
+  return what >= 8 && what <= 11;
+}
+
 /** The outcomes of a batch, one for each transition. */
 export function outcomesOf(batch: CommitBatch, rows: readonly OutcomeRow[]): Outcome[] {
   const outcomes = new Outcomes(batch.transitions);

@@ -1,7 +1,7 @@
 import { messageOf } from '../../../../../shared/errors/lts-error.js';
 import { type CommitBatch, CommitFailed, type Outcome } from '../../queue-store.js';
 import { BatchPacker, commitText, mostTransitions } from './commit-codec.js';
-import { outcomesOf, type OutcomeRow } from './commit-outcomes.js';
+import { isClash, outcomesOf, type OutcomeRow } from './commit-outcomes.js';
 import type { RunStatement } from './ordered-calls.js';
 import { refused } from '../refused.js';
 import { PgFailure } from './pg-errors.js';
@@ -10,9 +10,9 @@ import { PgFailure } from './pg-errors.js';
  * Applies a batch in one statement. When it fails on data it is cut in halves, each a commit of its own, until only the
  * culprit is left, which is refused. Rejects with CommitFailed.
  */
-export async function commit(query: RunStatement, batch: CommitBatch): Promise<Outcome[]> {
+export async function commit(query: RunStatement, batch: CommitBatch, clashes: Clashes): Promise<Outcome[]> {
   refuseUnfit(batch);
-  const work = new Commit(query, batch.epochs);
+  const work = new Commit(query, batch.epochs, clashes);
   try {
     return await work.apply(batch);
   } catch (error) {
@@ -20,21 +20,44 @@ export async function commit(query: RunStatement, batch: CommitBatch): Promise<O
   }
 }
 
+/** After a clash so many commits are careful. */
+const carefulCommits = 100;
+
+/**
+ * Whether admits have met ids or tasks that are taken. As long as they do not, the server inserts without a look before;
+ * a clash then costs it the insertion twice.
+ */
+export class Clashes {
+  #careful = 0;
+
+  get areLikely(): boolean {
+    return this.#careful > 0;
+  }
+
+  note(rows: readonly OutcomeRow[]): void {
+    if (rows.some(isClash)) this.#careful = carefulCommits;
+    else if (this.#careful > 0) this.#careful--;
+  }
+}
+
 class Commit {
   readonly #query: RunStatement;
   readonly #epochs: CommitBatch['epochs'];
+  readonly #clashes: Clashes;
   /** A half of the batch is stored. */
   #isStored = false;
 
-  constructor(query: RunStatement, epochs: CommitBatch['epochs']) {
+  constructor(query: RunStatement, epochs: CommitBatch['epochs'], clashes: Clashes) {
     this.#query = query;
     this.#epochs = epochs;
+    this.#clashes = clashes;
   }
 
   async apply(batch: CommitBatch): Promise<Outcome[]> {
     try {
-      const { rows } = await this.#query<OutcomeRow>(commitText, BatchPacker.values(batch));
+      const { rows } = await this.#query<OutcomeRow>(commitText, BatchPacker.values(batch, this.#clashes.areLikely));
       this.#isStored = true;
+      this.#clashes.note(rows);
       return outcomesOf(batch, rows);
     } catch (error) {
       if (!(error instanceof PgFailure) || error.kind !== 'data') throw error;

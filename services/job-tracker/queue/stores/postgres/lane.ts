@@ -101,7 +101,8 @@ export class Lane {
 
   async #run(): Promise<void> {
     for (let tries = 0; this.#waiting.length > 0 || this.#away !== undefined; ) {
-      const connection = await this.#connected();
+      // A call that finds the lane idle is sent before the caller goes on.
+      const connection = this.#usable ?? (await this.#connect());
       const call = this.#waiting[0];
       if (connection !== undefined) {
         tries = 0;
@@ -114,9 +115,12 @@ export class Lane {
     this.#work = undefined;
   }
 
-  /** The connection, a new one when there is none. Undefined: it could not be made now. */
-  async #connected(): Promise<Connection | undefined> {
-    if (this.#connection !== undefined && !this.#connection.isLost) return this.#connection;
+  get #usable(): Connection | undefined {
+    return this.#connection?.isLost === false ? this.#connection : undefined;
+  }
+
+  /** Undefined: a connection could not be made now. */
+  async #connect(): Promise<Connection | undefined> {
     this.#connection = undefined;
     if (this.#closing.signal.aborted) return undefined;
     try {

@@ -15,6 +15,8 @@ export class OrderedCalls {
   readonly #clock: Clock;
   readonly #withinMs: number;
   #last: Promise<unknown> = Promise.resolve();
+  /** Calls that wait or run. */
+  #open = 0;
 
   constructor(lane: Lane, clock: Clock, withinMs: number) {
     this.#lane = lane;
@@ -31,8 +33,9 @@ export class OrderedCalls {
       const message = `store ${this.#lane.server}: no turn within ${this.#withinMs} ms; earlier calls took too long`;
       return Promise.reject(new PgFailure('STORE_FAILED', message, { rolledBack: true, kind: 'away' }));
     };
-    const done = this.#last.then(() => work(query));
-    this.#last = done.catch(() => undefined);
+    const done = this.#open++ === 0 ? work(query) : this.#last.then(() => work(query));
+    const end = (): void => void this.#open--;
+    this.#last = done.then(end, end);
     return done;
   }
 }

@@ -35,7 +35,7 @@ import {
   type StoreIdentity,
 } from '../../queue-store.js';
 import type { AttemptRow, InstanceFilter, InstanceRow, InstanceTarget } from '../../status-queries.js';
-import { commit } from './commit.js';
+import { Clashes, commit } from './commit.js';
 import { FeedbackReads } from './feedback-reads.js';
 import { ServerHealth } from './health.js';
 import { InstanceReads } from './instance-reads.js';
@@ -85,6 +85,7 @@ class PostgresStore implements QueueStore {
   readonly #feedback: FeedbackReads;
   readonly #queues: QueueReads;
   readonly #purge: Purge;
+  readonly #clashes = new Clashes();
   #isOpen = false;
   #closed = false;
 
@@ -146,7 +147,7 @@ class PostgresStore implements QueueStore {
 
   commit(batch: CommitBatch): Promise<Outcome[]> {
     if (!this.#isOpen) return Promise.reject(new CommitFailed('STORE_FAILED', this.#notOpen().message, true));
-    return this.#ordered.run((query) => commit(query, batch));
+    return this.#ordered.run((query) => commit(query, batch, this.#clashes));
   }
 
   appendLogs(lines: readonly LogRow[]): Promise<void> {

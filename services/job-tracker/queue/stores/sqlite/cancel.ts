@@ -28,7 +28,7 @@ function cancelInstance(w: WriterState, t: Cancel, id: string, groupId: number, 
   }
   const task = w.sql.task.get(groupId, facts.taskId);
   // The id of a live schedule names no instance.
-  if (task?.seq !== found.seq && task?.nextSeq !== found.seq) return;
+  if (task === undefined) return;
   if (task.nextSeq === found.seq) cancelNext(w, t, found.seq, outcome);
   else cancelCurrent(w, t, task, outcome);
 }

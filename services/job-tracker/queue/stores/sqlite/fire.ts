@@ -30,7 +30,8 @@ export function fire(w: WriterState, t: Fire): FireOutcome {
 
 function applies({ partition, version, from }: Fire, live: LiveSchedule): boolean {
   if (live.part !== partition || live.version !== version) return false;
-  return from === undefined || (live.active === 1 && live.nextAt === from);
+  // A suspended one has no next time.
+  return from === undefined || live.nextAt === from;
 }
 
 function makeRun(w: WriterState, t: Fire, run: FireRun, { live, priority, clientId }: Given): Made {
