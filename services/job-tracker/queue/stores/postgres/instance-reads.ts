@@ -47,14 +47,14 @@ const ofTask = (key: string, task: string): string =>
 const groupOf = '(SELECT group_id FROM lts.node_group WHERE name = $1)';
 
 /** The newest live one of a task. */
-const liveSelect = `SELECT l.id, l.seq, l.task_id AS key FROM (
-    SELECT id, seq, task_id FROM lts.live WHERE group_id = ${groupOf} AND task_id = $2 AND state = 0
-    UNION ALL SELECT id, seq, task_id FROM lts.live WHERE group_id = ${groupOf} AND task_id = $2 AND state > 0
-    UNION ALL SELECT id, seq, task_id FROM lts.runs_of(${groupOf}, $2)) l ORDER BY l.seq DESC LIMIT 1`;
+const liveSelect = `SELECT l.id FROM (
+    SELECT id, seq FROM lts.live WHERE group_id = ${groupOf} AND task_id = $2 AND state = 0
+    UNION ALL SELECT id, seq FROM lts.live WHERE group_id = ${groupOf} AND task_id = $2 AND state > 0
+    UNION ALL SELECT id, seq FROM lts.runs_of(${groupOf}, $2)) l ORDER BY l.seq DESC LIMIT 1`;
 
-const searchSelect = `WITH f AS (SELECT seq FROM lts.instance WHERE seq < $3 AND seq > $4 ORDER BY seq DESC OFFSET ${searchRows - 1} LIMIT 1)
+const searchSelect = `WITH f AS (SELECT seq FROM lts.instance WHERE seq < $3 ORDER BY seq DESC OFFSET ${searchRows - 1} LIMIT 1)
   SELECT (SELECT seq FROM f) AS "nextBefore",
-    (SELECT i.id FROM lts.instance i WHERE i.seq >= coalesce((SELECT seq FROM f), $4::bigint + 1) AND i.seq < $3 AND ${ofTask('i.task_id', '$2::text')} AND ${isInstance}
+    (SELECT i.id FROM lts.instance i WHERE i.seq >= coalesce((SELECT seq FROM f), 0) AND i.seq < $3 AND ${ofTask('i.task_id', '$2::text')} AND ${isInstance}
        AND i.group_id = ${groupOf} ORDER BY i.seq DESC LIMIT 1) AS id`;
 
 /** A blocked one is stored as 0 and shown as waiting. */
@@ -90,17 +90,15 @@ export class InstanceReads {
   async find(target: InstanceTarget): Promise<InstanceRow | undefined> {
     if ('id' in target) return this.#one('$1', [target.id]);
     const { nodeGroup, taskId } = target;
-    const { rows } = await this.#read<{ id: string; seq: number; key: string }>(liveSelect, [nodeGroup, taskId]);
-    const live = rows[0];
-    // Of a schedule there may be newer ones that have ended before it.
-    if (live !== undefined && !isRunKey(live.key)) return this.#one('$1', [live.id]);
+    const { rows } = await this.#read<{ id: string }>(liveSelect, [nodeGroup, taskId]);
+    if (rows[0] !== undefined) return this.#one('$1', [rows[0].id]);
     let before: number | null = Number.MAX_SAFE_INTEGER;
     for (let step = 0; step < searchSteps && before !== null; step++) {
-      const found: { id: string | null; nextBefore: number | null } = await this.#search(nodeGroup, taskId, before, live?.seq ?? 0);
+      const found: { id: string | null; nextBefore: number | null } = await this.#search(nodeGroup, taskId, before);
       if (found.id !== null) return this.#one('$1', [found.id]);
       before = found.nextBefore;
     }
-    return live === undefined ? undefined : this.#one('$1', [live.id]);
+    return undefined;
   }
 
   async list({ nodeGroup, taskId, states, before = Number.MAX_SAFE_INTEGER, limit }: InstanceFilter): Promise<{ rows: InstanceRow[]; nextBefore: number | undefined }> {
@@ -117,8 +115,8 @@ export class InstanceReads {
     return rows.map((row) => ({ ...row, outcome: outcomeOf(row.outcome), lateOutcome: outcomeOf(row.lateOutcome) }));
   }
 
-  async #search(nodeGroup: string, taskId: string, before: number, after: number): Promise<{ id: string | null; nextBefore: number | null }> {
-    const { rows } = await this.#read<{ id: string | null; nextBefore: number | null }>(searchSelect, [nodeGroup, taskId, before, after]);
+  async #search(nodeGroup: string, taskId: string, before: number): Promise<{ id: string | null; nextBefore: number | null }> {
+    const { rows } = await this.#read<{ id: string | null; nextBefore: number | null }>(searchSelect, [nodeGroup, taskId, before]);
     return rows[0] ?? { id: null, nextBefore: null };
   }
 

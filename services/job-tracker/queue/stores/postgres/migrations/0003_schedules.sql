@@ -226,12 +226,11 @@ BEGIN
   ), passed AS (
     INSERT INTO lts.ended (seq, ended_at, id, state, attempts, retry_times, lost_times, message) SELECT seq, at, id, state, 0, 0, 0, message FROM due WHERE state > 5
   ), moved AS (
-    UPDATE lts.schedule_next n SET next_at = CASE WHEN f.was IS NULL THEN n.next_at ELSE coalesce(f.next, lts.end_of_time()) END,
-      fires = n.fires + f.counted, last_at = greatest(n.last_at, f.last)
-    FROM found f WHERE n.ctid = f.place AND NOT f.again AND NOT f."over" AND (f.was IS NOT NULL OR f.counted > 0)
+    UPDATE lts.schedule_next n SET next_at = coalesce(f.next, lts.end_of_time()), fires = n.fires + f.counted, last_at = greatest(n.last_at, f.last)
+    FROM found f WHERE n.ctid = f.place AND f.was IS NOT NULL AND NOT f."over"
   )
   SELECT array_agg(f.ord) FILTER (WHERE NOT f.again), array_agg(f.ord) FILTER (WHERE f.again),
-    array_agg(f.sched) FILTER (WHERE f."over" AND NOT f.again), array_agg(f.at) FILTER (WHERE f."over" AND NOT f.again),
+    array_agg(f.sched) FILTER (WHERE f."over" AND f.was IS NOT NULL), array_agg(f.at) FILTER (WHERE f."over" AND f.was IS NOT NULL),
     (SELECT array_agg(d.ord::bigint) || array_agg(d.seq) || array_agg(d.state::bigint) FROM due d WHERE d.state < 5)
   INTO v_fired, v_again, v_over, v_over_at, v_runs FROM found f;
   IF v_fired IS NOT NULL THEN
