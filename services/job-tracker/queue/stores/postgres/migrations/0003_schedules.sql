@@ -256,7 +256,7 @@ BEGIN
     RETURN;
   END IF;
   SELECT next_at INTO v_next FROM lts.schedule_next WHERE sched = v_schedule.sched;
-  IF p_version <> v_schedule.version THEN
+  IF p_version <> v_schedule.version OR p_version IS NULL AND p_change IN (2, 3) THEN
     RETURN NEXT lts.outcome(22, p_ord, ARRAY[3, v_schedule.sched, v_schedule.version]);
     RETURN;
   END IF;
@@ -282,7 +282,8 @@ BEGIN
   -- By hand: #task#m<id>.
   FOR v_run IN SELECT * FROM lts.runs_of(p_group, p_task) WHERE p_change = 4 OR substr(task_id, length(p_task) + 3, 1) <> 'm' LOOP
     IF v_run.state < 3 THEN
-      RETURN NEXT lts.cancel_waiting(v_run, p_ord, p_at, nextval('lts.commits') * 8192, 0, NULL);
+      RETURN NEXT lts.cancel_waiting(v_run, p_ord, p_at, nextval('lts.commits') * 8192, 7,
+        'cancelled: its schedule was ' || CASE p_change WHEN 1 THEN 'suspended' ELSE 'deleted' END);
     ELSE
       UPDATE lts.live SET is_last = true WHERE seq = v_run.seq;
       RETURN NEXT lts.outcome(13, p_ord, ARRAY[v_run.seq, v_run.attempts], v_run.id);
