@@ -8,8 +8,8 @@
 -- retention.
 --
 -- Runs are instances under a task key (#task#time or $task#time, see task-key.ts). A held one waits (state 1) and is due
--- at the end of time. An admit whose task has a live schedule does not get its place among the live ones, and is then
--- looked at on its own; where its group has no schedule nothing is looked up for it.
+-- at the end of time. An admit whose task or id a live schedule has does not get its place among the live ones, and is
+-- then looked at on its own; where its group has no schedule nothing is looked up for it.
 --
 -- Enrolls, fires and the changes of a schedule come in lts.commit among those that run on their own (p_alone):
 --   kind 6 enrolls   texts: JSON, names of clients              kind 8 alter    a: at, b: 1 suspend 2 resume 3 next 4 delete
@@ -491,11 +491,21 @@ BEGIN
     CASE WHEN v_state = 3 THEN p_worker END, CASE WHEN v_state = 3 THEN p_admits[o + 12] END, CASE WHEN v_state = 3 THEN v_created END, p_task);
 END $$;
 
+-- Whether an admit of a round has the task or the id of a live schedule. Where its groups have none it is one look.
+CREATE FUNCTION lts.meets_schedule(p_admit int, p_admit_count int, p_group_ids int[], p_admits bigint[], p_ids uuid[], p_tasks text[])
+RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN EXISTS (SELECT 1 FROM lts.schedule WHERE group_id = ANY (p_group_ids)) AND EXISTS (
+    SELECT 1 FROM generate_series(p_admit + 1, p_admit + p_admit_count) k
+    WHERE (SELECT 1 FROM lts.schedule WHERE group_id = p_group_ids[p_admits[(k - 1) * 13 + 2]] AND task_id = p_tasks[k] LIMIT 1) IS NOT NULL
+      OR (SELECT 1 FROM lts.schedule WHERE id = p_ids[k] LIMIT 1) IS NOT NULL);
+END $$;
+
 -- One round: rows p_admit + 1 to p_admit + p_admit_count of p_admits, and likewise of the others.
 CREATE OR REPLACE FUNCTION lts.apply_round(
   p_admit int, p_admit_count int, p_hand int, p_hand_count int, p_end int, p_end_count int,
   p_group_ids int[], p_group_parts int[], p_client_ids int[], p_worker_ids int[], p_texts text[],
-  p_admits bigint[], p_ids uuid[], p_tasks text[], p_jobs bytea, p_hands bigint[], p_ends bigint[], p_messages text[], p_owed bigint
+  p_admits bigint[], p_ids uuid[], p_tasks text[], p_jobs bytea, p_hands bigint[], p_ends bigint[], p_messages text[], p_owed bigint, p_careful boolean
 ) RETURNS SETOF lts.outcome LANGUAGE plpgsql AS $$
 DECLARE
   v_seqs bigint[];
@@ -513,38 +523,42 @@ DECLARE
   v_one record;
   -- A transition before this round may have drawn numbers of its own.
   v_owed CONSTANT bigint := currval('lts.commits') * 8192;
-  v_scheduled CONSTANT boolean := p_admit_count > 0 AND EXISTS (SELECT 1 FROM lts.schedule WHERE group_id = ANY (p_group_ids));
+  v_scheduled CONSTANT boolean := p_admit_count > 0 AND lts.meets_schedule(p_admit, p_admit_count, p_group_ids, p_admits, p_ids, p_tasks);
 BEGIN
   IF p_admit_count > 0 THEN
     v_seqs := ARRAY(SELECT nextval('lts.seq') FROM generate_series(1, p_admit_count));
     v_first := v_seqs[1];
     -- Another tracker may have drawn numbers in between.
     v_dense := v_seqs[p_admit_count] - v_first = p_admit_count - 1;
-    WITH taken AS (
-      INSERT INTO lts.instance (seq, created_at, due_at, id, group_id, priority, client_id, answer, task_id, type, policy, job)
-      SELECT v_seqs[k], p_admits[o + 8], p_admits[o + 7], p_ids[p_admit + k], p_group_ids[p_admits[o + 2]], p_admits[o + 6], p_client_ids[p_admits[o + 3]], 0,
-        p_tasks[p_admit + k], p_texts[p_admits[o + 4]], p_texts[p_admits[o + 5]], substring(p_jobs FROM p_admits[o + 10]::int FOR p_admits[o + 11]::int)
-      FROM (SELECT k, (p_admit + k - 1) * 13 AS o FROM generate_series(1, p_admit_count) k) a
-      ON CONFLICT (id) DO NOTHING
-      RETURNING seq, due_at, created_at, id, group_id, priority, client_id, task_id
-    ), placed AS (
-      INSERT INTO lts.live (seq, due_at, id, part, group_id, priority, client_id, state, attempts, retry_times, lost_times, worker_id, fence, assigned_at, task_id)
-      SELECT seq, due_at, id, p_group_parts[p_admits[o + 2]], group_id, priority, client_id,
-        CASE WHEN due_at > created_at THEN 1 WHEN p_admits[o + 12] < 0 THEN 2 ELSE 3 END,
-        CASE WHEN starts THEN 1 ELSE 0 END, 0, 0,
-        CASE WHEN starts THEN p_worker_ids[p_admits[o + 13]] END, CASE WHEN starts THEN p_admits[o + 12] END, CASE WHEN starts THEN created_at END, task_id
-      FROM (
-        SELECT *, due_at <= created_at AND p_admits[o + 12] >= 0 AS starts FROM (
-          SELECT *, (p_admit - 1 + CASE WHEN v_dense THEN seq - v_first + 1 ELSE array_position(v_seqs, seq) END)::int * 13 AS o FROM taken OFFSET 0
-        ) t
-      ) u
-      WHERE NOT v_scheduled OR (
-        (SELECT 1 FROM lts.schedule s WHERE s.group_id = u.group_id AND s.task_id = u.task_id LIMIT 1) IS NULL
-        AND (SELECT 1 FROM lts.schedule s WHERE s.id = u.id LIMIT 1) IS NULL)
-      ON CONFLICT DO NOTHING
-      RETURNING seq
-    )
-    SELECT array_agg(seq) INTO v_placed FROM placed;
+    v_placed := CASE WHEN p_careful OR v_scheduled THEN NULL ELSE lts.admit_free(
+      p_admit, v_seqs, p_group_ids, p_group_parts, p_client_ids, p_worker_ids, p_texts, p_admits, p_ids, p_tasks, p_jobs) END;
+    IF v_placed IS NULL THEN
+      WITH taken AS (
+        INSERT INTO lts.instance (seq, created_at, due_at, id, group_id, priority, client_id, answer, task_id, type, policy, job)
+        SELECT v_seqs[k], p_admits[o + 8], p_admits[o + 7], p_ids[p_admit + k], p_group_ids[p_admits[o + 2]], p_admits[o + 6], p_client_ids[p_admits[o + 3]], 0,
+          p_tasks[p_admit + k], p_texts[p_admits[o + 4]], p_texts[p_admits[o + 5]], substring(p_jobs FROM p_admits[o + 10]::int FOR p_admits[o + 11]::int)
+        FROM (SELECT k, (p_admit + k - 1) * 13 AS o FROM generate_series(1, p_admit_count) k) a
+        ON CONFLICT (id) DO NOTHING
+        RETURNING seq, due_at, created_at, id, group_id, priority, client_id, task_id
+      ), placed AS (
+        INSERT INTO lts.live (seq, due_at, id, part, group_id, priority, client_id, state, attempts, retry_times, lost_times, worker_id, fence, assigned_at, task_id)
+        SELECT seq, due_at, id, p_group_parts[p_admits[o + 2]], group_id, priority, client_id,
+          CASE WHEN due_at > created_at THEN 1 WHEN p_admits[o + 12] < 0 THEN 2 ELSE 3 END,
+          CASE WHEN starts THEN 1 ELSE 0 END, 0, 0,
+          CASE WHEN starts THEN p_worker_ids[p_admits[o + 13]] END, CASE WHEN starts THEN p_admits[o + 12] END, CASE WHEN starts THEN created_at END, task_id
+        FROM (
+          SELECT *, due_at <= created_at AND p_admits[o + 12] >= 0 AS starts FROM (
+            SELECT *, (p_admit - 1 + CASE WHEN v_dense THEN seq - v_first + 1 ELSE array_position(v_seqs, seq) END)::int * 13 AS o FROM taken OFFSET 0
+          ) t
+        ) u
+        WHERE NOT v_scheduled OR (
+          (SELECT 1 FROM lts.schedule s WHERE s.group_id = u.group_id AND s.task_id = u.task_id LIMIT 1) IS NULL
+          AND (SELECT 1 FROM lts.schedule s WHERE s.id = u.id LIMIT 1) IS NULL)
+        ON CONFLICT DO NOTHING
+        RETURNING seq
+      )
+      SELECT array_agg(seq) INTO v_placed FROM placed;
+    END IF;
     IF cardinality(v_placed) = p_admit_count THEN
       v_ords := ARRAY(SELECT p_admits[(p_admit + k - 1) * 13 + 1] FROM generate_series(1, p_admit_count) k);
     ELSE
