@@ -1,4 +1,4 @@
-import type { Alter, CommitBatch, Transition, WorkerIdentity } from '../../queue-store.js';
+import { type Alter, type CommitBatch, heldUntil, type Transition, type WorkerIdentity } from '../../queue-store.js';
 import { outcomeCodes, stateCodes } from '../codes.js';
 import { policyText } from '../policy-text.js';
 import { numbersBytes } from './array-bytes.js';
@@ -78,7 +78,8 @@ export class BatchPacker {
         else this.#single(ord, aloneCodes.cancelId, t.partition, this.#group(t.nodeGroup, -1), t.at, t.as === undefined ? 0 : stateCodes[t.as.state], t.id, t.as?.message ?? '');
         return;
       case 'promote':
-        return this.#single(ord, aloneCodes.promote, t.partition, 0, t.now, t.limit, '', '');
+        // What is held is never due.
+        return this.#single(ord, aloneCodes.promote, t.partition, 0, Math.min(t.now, heldUntil - 1), t.limit, '', '');
       case 'late':
         return this.#single(ord, aloneCodes.late, t.partition, 0, t.attempt, outcomeCodes[t.outcome], t.id, t.message);
       case 'limit':

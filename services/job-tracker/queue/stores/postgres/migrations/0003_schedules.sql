@@ -12,9 +12,11 @@
 -- then looked at on its own; where its group has no schedule nothing is looked up for it.
 --
 -- Enrolls, fires and the changes of a schedule come in lts.commit among those that run on their own (p_alone):
---   kind 6 enrolls   texts: JSON, names of clients              kind 8 alter    a: at, b: 1 suspend 2 resume 3 next 4 delete
---   kind 7 fires     a: used_at, b: times of the longest; texts: JSON, names of workers           texts: task, JSON {next, version}
---   kind 9 release   a: seq                                     kind 1 has in b, and its second text, how to end what waits
+--   1 cancel by id   b and the second text: the state and message of what waits; 0: it ends CANCELLED
+--   6 enrolls        texts: JSON, names of clients
+--   7 fires          a: used_at, b: times of the longest; texts: JSON, names of workers
+--   8 alter          a: at, b: 1 suspend, 2 resume, 3 next, 4 delete; texts: task, JSON {next, version}
+--   9 release        a: seq
 -- Neither two enrolls nor two fires of one row name the same task, schedule or id. Further outcomes:
 --   17 not ended because its schedule is gone or suspended (ords)   18 enrolled (sched, version; id of what it replaced)
 --   19 fired (ords)   20 runs made (ords, then seqs, then placements)   21 made before (ords)
@@ -209,7 +211,7 @@ BEGIN
   ), due AS MATERIALIZED (
     -- Arrivals in the order of the batch.
     SELECT nextval('lts.seq') AS seq, q.* FROM (
-      SELECT f.ord, f.at, f.part, f.group_id, f.priority, f.client_id, f.type, f.policy, coalesce(decode(t.job, 'base64'), f.job) AS job,
+      SELECT f.ord, f.at, f.part, f.group_id, f.priority, f.client_id, f.type, f.policy, CASE WHEN t.state < 5 THEN coalesce(decode(t.job, 'base64'), f.job) ELSE '' END AS job,
         t.id, t.key, t.time, t.state, v_worker_ids[t.worker] AS worker_id, t.fence, t.message
       FROM found f, ROWS FROM (json_to_recordset(f.times)
         AS (id uuid, key text, "time" bigint, state int, worker int, fence bigint, job text, message text)) WITH ORDINALITY t
