@@ -99,7 +99,7 @@ export class ClientSchedules {
   async #send(name: Named, does: 'suspend' | 'resume' | 'trigger' | 'delete' | 'cancel'): Promise<void> {
     if (does === 'suspend') {
       const { schedule } = await this.#calls.suspend(name);
-      this.#holds(name, 'suspended', Number(schedule?.version ?? 0));
+      if (schedule?.state === 'SCHEDULE_STATE_SUSPENDED') this.#holds(name, 'suspended', Number(schedule.version));
     } else if (does === 'resume') await this.#calls.resume(name);
     else if (does === 'delete') await this.#calls.delete(name);
     else if (does === 'cancel') await cancelAtOwner(this.#parts, name, callMs).then(({ instance_ids }) => this.#world.history.cancelAcked(instance_ids, this.#world.scheduler.now));

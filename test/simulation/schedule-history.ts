@@ -184,7 +184,7 @@ export class ScheduleHistory {
     if (met === undefined || runs.some((run) => run.id === met)) return;
     const row = tables.byId.get(met);
     const goneForMs = row === undefined ? Number.POSITIVE_INFINITY : tables.live.has(row.seq) ? 0 : at - row.endedAt;
-    if (this.#steady && goneForMs > onItsWayMs) this.#violate(9, `${id} discards ${scheduledAt} for ${met}, which is over since ${goneForMs} ms`);
+    if (this.#steady && goneForMs > onItsWayMs) this.#violate(9, `${id} discards ${scheduledAt} (${message}) for ${met}, which is over since ${goneForMs} ms`);
   }
 
   /** 12: never more runs than asked for, and the schedule ends with the last of them. */

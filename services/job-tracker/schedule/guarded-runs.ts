@@ -70,6 +70,11 @@ export class GuardedRuns {
     return this.#tasks.get(taskName(nodeGroup, taskId));
   }
 
+  /** Whether this run lives, or is on its way into the store. */
+  has(id: string): boolean {
+    return this.#byId.has(id);
+  }
+
   all(): Iterable<GuardedTask> {
     return this.#tasks.values();
   }

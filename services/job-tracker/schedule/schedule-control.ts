@@ -65,6 +65,8 @@ const mostByHand = 1_000;
  */
 export class ScheduleControl {
   readonly #parts: ScheduleControlParts;
+  /** Runs by hand that are on their way into the store, by their ids. */
+  readonly #triggering = new Map<string, Promise<unknown>>();
 
   constructor(parts: ScheduleControlParts) {
     this.#parts = parts;
@@ -108,6 +110,16 @@ export class ScheduleControl {
 
   /** One run now. Throws INSTANCE_ID_CONFLICT when the id is that of something else, BACKLOG_FULL when too many wait, DISK_LOW. */
   async trigger(order: TriggerOrder): Promise<{ instanceId: string; waits: boolean }> {
+    const { instanceId } = order;
+    // The same call twice at once: the second one finds what the first one has made.
+    for (let first = this.#triggering.get(instanceId); first !== undefined; first = this.#triggering.get(instanceId)) await first.catch(() => undefined);
+    const made = this.#trigger(order);
+    if (instanceId === '') return made;
+    this.#triggering.set(instanceId, made);
+    return made.finally(() => this.#triggering.delete(instanceId));
+  }
+
+  async #trigger(order: TriggerOrder): Promise<{ instanceId: string; waits: boolean }> {
     const { nodeGroup, taskId, instanceId, scheduledTime } = order;
     this.#require(order);
     const { clock, newId, disk, retentionMs, schedules, guarded } = this.#parts;
@@ -117,6 +129,7 @@ export class ScheduleControl {
     const id = instanceId === '' ? newId(clock.now()) : instanceId;
     for (let tries = 0; tries < mostTries; tries++) {
       const row = await this.#read(order);
+      if (guarded.has(id)) return this.#again(order, id);
       const runs = guarded.find(nodeGroup, taskId)?.runs.length ?? 0;
       if (runs >= mostByHand) throw new LtsError('BACKLOG_FULL', `task ${taskId} of group ${nodeGroup} has ${runs} runs that have not ended, at most ${mostByHand} are possible; wait, or cancel some`);
       const job = await this.#jobOf(order);

@@ -1,10 +1,12 @@
-import type { CommitBatch, Transition, WorkerIdentity } from '../../queue-store.js';
+import { type Alter, type CommitBatch, heldUntil, type Transition, type WorkerIdentity } from '../../queue-store.js';
 import { outcomeCodes, stateCodes } from '../codes.js';
 import { policyText } from '../policy-text.js';
 import { numbersBytes } from './array-bytes.js';
 import { ArrayText, numbersText } from './array-text.js';
+import { Places } from './places.js';
+import { EnrollSet, FireSet } from './schedule-codec.js';
 
-/** The batch as values of `lts.commit`; 0002_transitions.sql tells what the numbers of a row are. */
+/** The batch as values of `lts.commit`; the migrations tell what the numbers of a row are. */
 export const commitText = `SELECT * FROM lts.commit(${Array.from({ length: 19 }, (_, i) => `$${i + 1}`).join(', ')})`;
 
 /** Owed results get two numbers for each transition, of 8,192 for each commit. */
@@ -17,7 +19,8 @@ interface Round {
   ends: number;
 }
 
-const aloneCodes = { cancelId: 1, cancelTask: 2, promote: 3, late: 4, limit: 5 } as const;
+const aloneCodes = { cancelId: 1, cancelTask: 2, promote: 3, late: 4, limit: 5, enrolls: 6, fires: 7, alter: 8, release: 9 } as const;
+const changeCodes: Record<Alter['change'], number> = { suspend: 1, resume: 2, next: 3, delete: 4 };
 
 /** Turns a batch into a few arrays, which cost little to build and to parse. */
 export class BatchPacker {
@@ -39,6 +42,10 @@ export class BatchPacker {
   readonly #aloneTexts = new ArrayText();
   readonly #inRound = new Set<number>();
   #round: Round = { admits: 0, hands: 0, ends: 0 };
+  /** Applied after the round. */
+  #fires = new FireSet();
+  /** Applied after the fires. */
+  #enrolls = new EnrollSet();
   #jobBytes = 0;
   #hasMessages = false;
   #usedAt = 0;
@@ -67,19 +74,32 @@ export class BatchPacker {
       case 'finish':
         return this.#end(t, ord);
       case 'cancel':
-        if (t.id !== undefined) this.#single(ord, aloneCodes.cancelId, t.partition, this.#group(t.nodeGroup, -1), t.at, 0, t.id, '');
-        else this.#single(ord, aloneCodes.cancelTask, t.partition, this.#group(t.nodeGroup, -1), t.at, 0, t.taskId ?? '', '');
+        if (t.id === undefined) this.#single(ord, aloneCodes.cancelTask, t.partition, this.#group(t.nodeGroup, -1), t.at, 0, t.taskId ?? '', '');
+        else this.#single(ord, aloneCodes.cancelId, t.partition, this.#group(t.nodeGroup, -1), t.at, t.as === undefined ? 0 : stateCodes[t.as.state], t.id, t.as?.message ?? '');
         return;
       case 'promote':
-        return this.#single(ord, aloneCodes.promote, t.partition, 0, t.now, t.limit, '', '');
+        // What is held is never due.
+        return this.#single(ord, aloneCodes.promote, t.partition, 0, Math.min(t.now, heldUntil - 1), t.limit, '', '');
       case 'late':
         return this.#single(ord, aloneCodes.late, t.partition, 0, t.attempt, outcomeCodes[t.outcome], t.id, t.message);
       case 'limit':
         return this.#single(ord, aloneCodes.limit, t.partition, this.#group(t.nodeGroup, t.partition), 0, 0, JSON.stringify(t.limits), '');
+      case 'enroll':
+        return this.#enroll(t, ord);
+      case 'fire':
+        return this.#fire(t, ord);
+      case 'alter':
+        return this.#single(
+          ord, aloneCodes.alter, t.partition, this.#group(t.nodeGroup, -1), t.at, changeCodes[t.change], t.taskId, JSON.stringify({ next: t.nextAt, version: t.version }),
+        );
+      case 'release':
+        return this.#single(ord, aloneCodes.release, t.partition, 0, t.seq, t.at, '', '');
     }
   }
 
   #admit(t: Extract<Transition, { kind: 'admit' }>, ord: number): void {
+    // Arrivals are numbered in the order of the batch.
+    if (this.#fires.size + this.#enrolls.size > 0) this.#closeRound();
     const { start } = t;
     const policy = policyText(t.policy);
     this.#admits.push(
@@ -111,17 +131,34 @@ export class BatchPacker {
     this.#round.ends++;
   }
 
+  #fire(t: Extract<Transition, { kind: 'fire' }>, ord: number): void {
+    if (this.#enrolls.size > 0 || this.#fires.meets(t)) this.#closeRound();
+    this.#fires.add(t, ord);
+  }
+
+  #enroll(t: Extract<Transition, { kind: 'enroll' }>, ord: number): void {
+    if (this.#enrolls.meets(t)) this.#closeRound();
+    this.#enrolls.add(t, ord, this.#group(t.nodeGroup, t.partition));
+  }
+
   #single(ord: number, kind: number, partition: number, group: number, a: number, b: number, text: string, more: string): void {
     this.#closeRound();
+    this.#pushAlone(ord, kind, partition, group, a, b, text, more);
+  }
+
+  #pushAlone(ord: number, kind: number, partition: number, group: number, a: number, b: number, text: string, more: string): void {
     this.#rounds.push(0, 0, 0);
     this.#alone.push(ord, kind, partition, group, a, b);
     this.#aloneTexts.add(text);
     this.#aloneTexts.add(more);
   }
 
-  /** The same arrival twice: the second one goes into the next round. */
+  /**
+   * The same arrival twice: the second one goes into the next round. Fires have nothing to do with arrivals that were
+   * known before, so these may come first; the end of an arrival may free the task of an enroll.
+   */
   #meet(seq: number): void {
-    if (this.#inRound.has(seq)) this.#closeRound();
+    if (this.#inRound.has(seq) || this.#enrolls.size > 0) this.#closeRound();
     this.#inRound.add(seq);
   }
 
@@ -130,6 +167,10 @@ export class BatchPacker {
     if (admits + hands + ends > 0) this.#rounds.push(admits, hands, ends);
     this.#round = { admits: 0, hands: 0, ends: 0 };
     this.#inRound.clear();
+    if (this.#fires.size > 0) this.#pushAlone(0, aloneCodes.fires, 0, 0, this.#fires.usedAt, this.#fires.most, ...this.#fires.texts());
+    if (this.#enrolls.size > 0) this.#pushAlone(0, aloneCodes.enrolls, 0, 0, 0, 0, ...this.#enrolls.texts());
+    this.#fires = new FireSet();
+    this.#enrolls = new EnrollSet();
   }
 
   /** With partition -1 it is only looked up, not made. */
@@ -175,24 +216,5 @@ export class BatchPacker {
       this.#aloneTexts.text(),
       careful,
     ];
-  }
-}
-
-/** Names that repeat, each with its place from 1. */
-class Places {
-  readonly #places = new Map<string, number>();
-
-  get size(): number {
-    return this.#places.size;
-  }
-
-  of(name: string): number {
-    let place = this.#places.get(name);
-    if (place === undefined) this.#places.set(name, (place = this.#places.size + 1));
-    return place;
-  }
-
-  names(): Iterable<string> {
-    return this.#places.keys();
   }
 }

@@ -1,8 +1,11 @@
-import type { Admit, AdmitOutcome, CancelOutcome, CommitBatch, FinishOutcome, NewlyReady, Outcome, Placement, PromoteOutcome, Transition } from '../../queue-store.js';
+import type {
+  Admit, AdmitOutcome, AlterOutcome, CancelOutcome, CommitBatch, Enroll, EnrollOutcome, FinishOutcome, FireOutcome, NewlyReady, Outcome, Placement, PromoteOutcome, ReleaseOutcome, Transition,
+} from '../../queue-store.js';
+import { heldUntil } from '../../queue-store.js';
 import { policyOf } from '../policy-text.js';
 import { sameJob } from '../same-job.js';
 
-/** A row of `lts.commit`: 0002_transitions.sql tells what each kind of it means. */
+/** A row of `lts.commit`: the migrations tell what each kind of it means. */
 export interface OutcomeRow {
   what: number;
   ord: number;
@@ -15,7 +18,8 @@ export interface OutcomeRow {
 }
 
 const placements = ['blocked', 'waiting', 'ready', 'started'] as const satisfies readonly Placement[];
-const firstAnswers = ['accepted', 'replaced', 'duplicate'] as const;
+const firstAnswers = ['accepted', 'replaced', 'duplicate', 'accepted', 'replaced'] as const;
+const alterResults = ['unknown', 'done', 'unchanged', 'stale'] as const satisfies readonly AlterOutcome['result'][];
 
 /** Whether an admit met an id or a task that is taken. */
 export function isClash({ what }: OutcomeRow): boolean {
@@ -73,28 +77,66 @@ class Outcomes {
           existingPlacement: placements[fourth] ?? 'waiting',
         });
       case 10:
-        return this.#put(row.ord, { kind: 'admit', result: 'duplicate', existingId: id });
+        return this.#put(row.ord, { kind: this.#at<Admit | Enroll>(row.ord).kind, result: 'duplicate', existingId: id });
       case 11:
-        return this.#put(row.ord, again(this.#at<Admit>(row.ord), first, id, row.job));
+        return this.#put(row.ord, again(this.#at<Admit | Enroll>(row.ord), first, id, row.job));
       case 12:
-        this.#of<CancelOutcome>(row.ord).cancelled.push({
-          id, seq: first, placement: placements[second] as Exclude<Placement, 'started'>, ...(row.name === null ? {} : { owedTo: row.name }),
+        this.#of<CancelOutcome | AlterOutcome>(row.ord).cancelled.push({
+          id, seq: first, placement: placements[second] as 'ready' | 'waiting', ...(row.name === null ? {} : { owedTo: row.name }),
         });
         return;
       case 13:
-        this.#of<CancelOutcome>(row.ord).cancelling.push({ id, seq: first, attempt: second });
-        return;
+        return this.#runs(this.#of<CancelOutcome | AlterOutcome>(row.ord), { id, seq: first, attempt: second });
       case 14:
         this.#of<CancelOutcome>(row.ord).ended.push(id);
         return;
       case 15:
-        this.#change<PromoteOutcome>(row.ord, { nextDueAt: numbers[0] });
+        this.#change<PromoteOutcome>(row.ord, { nextDueAt: first >= heldUntil ? undefined : numbers[0] });
         return;
       case 16:
         return this.#put(row.ord, { kind: 'late', known: true });
       default:
-        throw new Error(`the store answered a commit with a row of kind ${row.what}`);
+        return this.#addOfSchedule(row, numbers, id);
     }
+  }
+
+  #addOfSchedule({ what, ord }: OutcomeRow, numbers: readonly number[], id: string): void {
+    const [first = 0, second = 0, third = 0] = numbers;
+    switch (what) {
+      case 17:
+        for (const each of numbers) this.#change<FinishOutcome>(each, { over: true });
+        return;
+      case 18:
+        return this.#put(ord, id === '' ? { kind: 'enroll', result: 'accepted', sched: first, version: second } : { kind: 'enroll', result: 'replaced', sched: first, version: second, existingId: id });
+      case 19:
+        for (const each of numbers) this.#change<FireOutcome>(each, { applied: true });
+        return;
+      case 20:
+        return this.#made(numbers);
+      case 21:
+        for (const each of numbers) this.#change<FireOutcome>(each, { again: true });
+        return;
+      case 22:
+        return this.#change<AlterOutcome>(ord, { result: alterResults[first] ?? 'unknown', sched: second, version: third });
+      case 23:
+        return this.#change<CancelOutcome>(ord, { schedule: id });
+      default:
+        throw new Error(`the store answered a commit with a row of kind ${what}`);
+    }
+  }
+
+  /** Ords in the first third, then arrivals, then placements. */
+  #made(numbers: readonly number[]): void {
+    const third = numbers.length / 3;
+    for (let i = 0; i < third; i++) {
+      const placement = placements[numbers[2 * third + i] as number] as FireOutcome['runs'][number]['placement'];
+      this.#of<FireOutcome>(numbers[i] as number).runs.push({ seq: numbers[third + i] as number, placement });
+    }
+  }
+
+  #runs(outcome: CancelOutcome | AlterOutcome, run: AlterOutcome['running'][number]): void {
+    if (outcome.kind === 'alter') outcome.running.push(run);
+    else outcome.cancelling.push(run);
   }
 
   /** Ords in the first half, what belongs to them in the second. */
@@ -115,7 +157,7 @@ class Outcomes {
 
   #ready(row: OutcomeRow): void {
     const ready = readyOf(row);
-    const outcome = this.#of<PromoteOutcome | FinishOutcome | CancelOutcome>(row.ord);
+    const outcome = this.#of<PromoteOutcome | FinishOutcome | CancelOutcome | ReleaseOutcome>(row.ord);
     if (outcome.kind === 'promote') outcome.ready.push(ready);
     else outcome.ready = ready;
   }
@@ -137,10 +179,11 @@ class Outcomes {
   }
 }
 
-/** What took no effect brings no row; only an admit always brings one. */
+/** What took no effect brings no row; only an admit and an enroll always bring one. */
 function nothing(t: Transition): Outcome | undefined {
   switch (t.kind) {
     case 'admit':
+    case 'enroll':
       return undefined;
     case 'start':
       return { kind: 'start', started: false };
@@ -155,6 +198,12 @@ function nothing(t: Transition): Outcome | undefined {
       return { kind: 'late', known: false };
     case 'limit':
       return { kind: 'limit' };
+    case 'fire':
+      return { kind: 'fire', applied: false, again: false, runs: [] };
+    case 'alter':
+      return { kind: 'alter', result: 'unknown', sched: 0, version: 0, cancelled: [], running: [] };
+    case 'release':
+      return { kind: 'release', ready: undefined };
   }
 }
 
@@ -164,12 +213,12 @@ function placementOf({ dueAt, createdAt, start }: Admit): Placement {
   return start === undefined ? 'ready' : 'started';
 }
 
-function again(t: Admit, answer: number, related: string, stored: Buffer | null): AdmitOutcome {
-  if (stored !== null && !sameJob(stored, t.job)) return { kind: 'admit', result: 'conflict' };
-  return { kind: 'admit', result: 'again', first: firstAnswers[answer] ?? 'accepted', existingId: related };
+function again(t: Admit | Enroll, answer: number, related: string, stored: Buffer | null): AdmitOutcome | EnrollOutcome {
+  if (stored !== null && !sameJob(stored, t.job)) return { kind: t.kind, result: 'conflict' };
+  return { kind: t.kind, result: 'again', first: firstAnswers[answer] ?? 'accepted', existingId: related };
 }
 
 function readyOf({ numbers, id, name, type, policy, job }: OutcomeRow): NewlyReady {
-  const [seq = 0, priority = 0, dueAt = 0, attempts = 0, retryTimes = 0, lostTimes = 0] = numbers ?? [];
-  return { nodeGroup: name ?? '', id: id ?? '', seq, type: type ?? '', priority, dueAt, scheduledAt: dueAt, attempts, retryTimes, lostTimes, policy: policyOf(policy), job: job ?? undefined };
+  const [seq = 0, priority = 0, dueAt = 0, attempts = 0, retryTimes = 0, lostTimes = 0, scheduledAt = dueAt] = numbers ?? [];
+  return { nodeGroup: name ?? '', id: id ?? '', seq, type: type ?? '', priority, dueAt, scheduledAt, attempts, retryTimes, lostTimes, policy: policyOf(policy), job: job ?? undefined };
 }

@@ -1,4 +1,5 @@
 import type { FeedbackRow } from '../../queue-store.js';
+import { taskIdOf } from '../../task-key.js';
 import { finalStateOf, outcomeOf } from '../codes.js';
 import type { RunStatement } from './ordered-calls.js';
 
@@ -60,5 +61,5 @@ export class FeedbackReads {
 }
 
 function feedbackRow(row: FeedbackData): FeedbackRow {
-  return { ...row, state: finalStateOf(row.state), outcome: outcomeOf(row.outcome) };
+  return { ...row, taskId: taskIdOf(row.taskId), state: finalStateOf(row.state), outcome: outcomeOf(row.outcome) };
 }

@@ -1,4 +1,5 @@
 import type { AttemptRow, InstanceFilter, InstanceRow, InstanceTarget } from '../../status-queries.js';
+import { isRunKey, taskIdOf } from '../../task-key.js';
 import { outcomeOf, stateCodes, stateOf } from '../codes.js';
 import { page } from '../page.js';
 import type { RunStatement } from './ordered-calls.js';
@@ -23,7 +24,7 @@ interface AttemptData extends Omit<AttemptRow, 'outcome' | 'lateOutcome'> {
 }
 
 const columns = `i.seq, i.id, g.name AS "nodeGroup", i.task_id AS "taskId", i.type, i.priority, i.created_at AS "createdAt",
-  coalesce(l.due_at, i.due_at) AS "dueAt", coalesce(e.ended_at, 0) AS "endedAt", coalesce(e.state, l.state, 0) AS state,
+  coalesce(l.due_at, i.due_at) AS "dueAt", i.due_at AS "scheduledAt", coalesce(e.ended_at, 0) AS "endedAt", coalesce(e.state, l.state, 0) AS state,
   coalesce(e.attempts, l.attempts, 0) AS attempts, coalesce(e.retry_times, l.retry_times, 0) AS "retryTimes",
   coalesce(e.lost_times, l.lost_times, 0) AS "lostTimes", k.node_id AS worker,
   coalesce(e.message, (SELECT a.message FROM lts.attempt a WHERE a.id = i.id ORDER BY a.attempt DESC LIMIT 1)) AS message`;
@@ -34,23 +35,32 @@ const joins = `JOIN lts.node_group g USING (group_id)
   LEFT JOIN LATERAL (SELECT * FROM lts.live WHERE seq = i.seq OFFSET 0) l ON true
   LEFT JOIN lts.worker k ON k.worker_id = l.worker_id AND l.state >= ${stateCodes.EXECUTING}`;
 
-/** Rows with answer 2 are ids of ignored duplicates: no instances. */
-const isInstance = 'i.answer <> 2';
+/** Rows with a higher answer are ids of ignored duplicates and of schedules that are past: no instances. */
+const isInstance = 'i.answer < 2';
 
 const oneSelect = `SELECT ${columns}, i.job FROM lts.instance i ${joins} WHERE ${isInstance} AND i.id =`;
 
-/** The next one of a task, else the current one. */
-const liveId = `(SELECT n.id FROM lts.live n WHERE n.group_id = (SELECT group_id FROM lts.node_group WHERE name = $1) AND n.task_id = $2 ORDER BY n.state = 0 DESC LIMIT 1)`;
+/** Whether an instance is of a task: under its name, or a run of its schedule. */
+const ofTask = (key: string, task: string): string =>
+  `(${key} = ${task} OR (${key} >= '#' || ${task} || '#' AND ${key} < '#' || ${task} || '$') OR (${key} >= '$' || ${task} || '#' AND ${key} < '$' || ${task} || '$'))`;
+
+const groupOf = '(SELECT group_id FROM lts.node_group WHERE name = $1)';
+
+/** The newest live one of a task. */
+const liveSelect = `SELECT l.id FROM (
+    SELECT id, seq FROM lts.live WHERE group_id = ${groupOf} AND task_id = $2 AND state = 0
+    UNION ALL SELECT id, seq FROM lts.live WHERE group_id = ${groupOf} AND task_id = $2 AND state > 0
+    UNION ALL SELECT id, seq FROM lts.runs_of(${groupOf}, $2)) l ORDER BY l.seq DESC LIMIT 1`;
 
 const searchSelect = `WITH f AS (SELECT seq FROM lts.instance WHERE seq < $3 ORDER BY seq DESC OFFSET ${searchRows - 1} LIMIT 1)
   SELECT (SELECT seq FROM f) AS "nextBefore",
-    (SELECT i.id FROM lts.instance i WHERE i.seq >= coalesce((SELECT seq FROM f), 0) AND i.seq < $3 AND i.task_id = $2 AND ${isInstance}
-       AND i.group_id = (SELECT group_id FROM lts.node_group WHERE name = $1) ORDER BY i.seq DESC LIMIT 1) AS id`;
+    (SELECT i.id FROM lts.instance i WHERE i.seq >= coalesce((SELECT seq FROM f), 0) AND i.seq < $3 AND ${ofTask('i.task_id', '$2::text')} AND ${isInstance}
+       AND i.group_id = ${groupOf} ORDER BY i.seq DESC LIMIT 1) AS id`;
 
 /** A blocked one is stored as 0 and shown as waiting. */
 const pageSelect = byteLimited(
   `SELECT ${columns}, NULL::bytea AS job FROM lts.instance i ${joins}
-   WHERE i.seq >= $1 AND i.seq < $2 AND ${isInstance} AND ($3 = '' OR g.name = $3) AND ($4 = '' OR i.task_id = $4)
+   WHERE i.seq >= $1 AND i.seq < $2 AND ${isInstance} AND ($3 = '' OR g.name = $3) AND ($4 = '' OR ${ofTask('i.task_id', '$4::text')})
      AND ($5::int[] = '{}' OR coalesce(e.state, nullif(l.state, 0), ${stateCodes.WAITING}) = ANY ($5::int[]))
    ORDER BY i.seq DESC LIMIT $6`,
   'message',
@@ -80,8 +90,8 @@ export class InstanceReads {
   async find(target: InstanceTarget): Promise<InstanceRow | undefined> {
     if ('id' in target) return this.#one('$1', [target.id]);
     const { nodeGroup, taskId } = target;
-    const live = await this.#one(liveId, [nodeGroup, taskId]);
-    if (live !== undefined) return live;
+    const { rows } = await this.#read<{ id: string }>(liveSelect, [nodeGroup, taskId]);
+    if (rows[0] !== undefined) return this.#one('$1', [rows[0].id]);
     let before: number | null = Number.MAX_SAFE_INTEGER;
     for (let step = 0; step < searchSteps && before !== null; step++) {
       const found: { id: string | null; nextBefore: number | null } = await this.#search(nodeGroup, taskId, before);
@@ -119,6 +129,8 @@ export class InstanceReads {
 function instanceRow({ state, ...row }: InstanceData): InstanceRow {
   return {
     ...row,
+    taskId: taskIdOf(row.taskId),
+    scheduledAt: isRunKey(row.taskId) ? row.scheduledAt : 0,
     state: stateOf(state === 0 ? stateCodes.WAITING : state),
     blocked: state === 0,
     worker: row.worker ?? '',

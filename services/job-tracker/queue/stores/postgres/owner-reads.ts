@@ -1,7 +1,9 @@
-import type { ExecutingRow, GroupCounts, GroupLimits, LoadedPartition, ReadyKey, ReadyRow } from '../../queue-store.js';
+import { type ExecutingRow, type GroupCounts, type GroupLimits, heldUntil, type LoadedPartition, type ReadyKey, type ReadyRow } from '../../queue-store.js';
+import { taskIdOf } from '../../task-key.js';
 import { policyOf } from '../policy-text.js';
 import { smallJobBytes } from '../small-jobs.js';
 import type { RunStatement } from './ordered-calls.js';
+import { loadSchedules } from './schedule-reads.js';
 
 /*
  * What an owner reads, in the order of its commits. Rows of `live` are found first, by their index; what else is known
@@ -22,15 +24,15 @@ interface ExecutingData extends Omit<ExecutingRow, 'policy' | 'worker'> {
 type LimitColumns = { [name in keyof Required<GroupLimits>]: number | null };
 type GroupData = { nodeGroup: string; waiting: number; ready: number; nextDueAt: number | null } & LimitColumns;
 
-const instanceOf = `LATERAL (SELECT type, policy, job FROM lts.instance WHERE id = l.id OFFSET 0) i`;
+const instanceOf = `LATERAL (SELECT type, policy, job, due_at FROM lts.instance WHERE id = l.id OFFSET 0) i`;
 
-const readyText = `SELECT l.seq, l.id, i.type, l.priority, l.due_at AS "dueAt", l.attempts, l.retry_times AS "retryTimes", l.lost_times AS "lostTimes",
+const readyText = `SELECT l.seq, l.id, i.type, l.priority, l.due_at AS "dueAt", i.due_at AS "scheduledAt", l.attempts, l.retry_times AS "retryTimes", l.lost_times AS "lostTimes",
     i.policy, CASE WHEN octet_length(i.job) <= ${smallJobBytes} THEN i.job END AS job
   FROM (SELECT * FROM lts.live WHERE group_id = (SELECT group_id FROM lts.node_group WHERE name = $1) AND state = 2
       AND (priority, due_at, seq) > ($2, $3, $4) ORDER BY priority, due_at, seq LIMIT $5) l, ${instanceOf}
   ORDER BY l.priority, l.due_at, l.seq`;
 
-const executingText = `SELECT l.seq, l.id, g.name AS "nodeGroup", l.task_id AS "taskId", i.type, l.priority, l.due_at AS "dueAt", l.attempts AS attempt, l.fence,
+const executingText = `SELECT l.seq, l.id, g.name AS "nodeGroup", l.task_id AS "taskId", i.type, l.priority, l.due_at AS "dueAt", i.due_at AS "scheduledAt", l.attempts AS attempt, l.fence,
     w.node_id AS "nodeId", w.incarnation, l.assigned_at AS "assignedAt", l.state = 4 AS cancelling, l.retry_times AS "retryTimes", l.lost_times AS "lostTimes", i.policy
   FROM (SELECT * FROM lts.live WHERE part = $1 AND state >= 3 AND seq > $2 ORDER BY part, seq LIMIT $3) l
     JOIN lts.node_group g USING (group_id) LEFT JOIN lts.worker w USING (worker_id), ${instanceOf}
@@ -49,6 +51,7 @@ export async function readExecuting(query: RunStatement, partition: number, afte
   const { rows } = await query<ExecutingData & Record<string, unknown>>(executingText, [partition, afterSeq, limit]);
   return rows.map(({ nodeId, incarnation, policy, ...row }) => ({
     ...row,
+    taskId: taskIdOf(row.taskId),
     worker: { nodeId: nodeId ?? '', incarnation: incarnation ?? '' },
     policy: policyOf(policy),
   }));
@@ -56,7 +59,12 @@ export async function readExecuting(query: RunStatement, partition: number, afte
 
 export async function nextDue(query: RunStatement, partition: number): Promise<number | undefined> {
   const { rows } = await query<{ dueAt: number }>('SELECT due_at AS "dueAt" FROM lts.live WHERE part = $1 AND state = 1 ORDER BY due_at, seq LIMIT 1', [partition]);
-  return rows[0]?.dueAt;
+  return timeOf(rows[0]?.dueAt);
+}
+
+/** When a waiting row is due; what is held waits for no time. */
+function timeOf(dueAt: number | null | undefined): number | undefined {
+  return dueAt === heldUntil ? undefined : (dueAt ?? undefined);
 }
 
 /** Rows of a kind, counted on at most `most` + 1 of them; of the waiting ones of the partition those of the group are counted. */
@@ -92,7 +100,7 @@ export async function load(query: RunStatement, partition: number): Promise<Load
   const { rows } = await query<GroupData>(groupsText, [partition]);
   if (rows.length === 0) return { groups: [], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [] } };
   const groups = rows.map(({ nodeGroup, waiting, ready, nextDueAt: _nextDueAt, ...limits }) => ({ nodeGroup, waiting, ready, limits: limitsOf(limits) }));
-  return { groups, executing: await readExecuting(query, partition, -1, null), nextDueAt: rows[0]?.nextDueAt ?? undefined, schedules: { guarded: [], resting: [] } };
+  return { groups, executing: await readExecuting(query, partition, -1, null), nextDueAt: timeOf(rows[0]?.nextDueAt), schedules: await loadSchedules(query, partition) };
 }
 
 function limitsOf({ backlog, maxRunning, startsPerSecond }: LimitColumns): GroupLimits | undefined {

@@ -11,7 +11,8 @@
  * client does.
  *
  * Failure: an error of the server ends the statement, and nothing of it is stored. A lost connection and a passed
- * deadline leave the outcome unknown. Migrations hold what runs in the server; 0002_transitions.sql tells how.
+ * deadline leave the outcome unknown. Migrations hold what runs in the server; 0002_transitions.sql tells how, the
+ * one of schedules what was added for them.
  */
 import { LtsError } from '../../../../../shared/errors/lts-error.js';
 import { type Clock, systemClock } from '../../../../../shared/time/clock.js';
@@ -30,6 +31,8 @@ import {
   type QueueStore,
   type ReadyKey,
   type ReadyRow,
+  type ScheduleKey,
+  type ScheduleRow,
   type StoredOwner,
   type StoreHealth,
   type StoreIdentity,
@@ -48,6 +51,7 @@ import { load, nextDue, readExecuting, readReady, recount } from './owner-reads.
 import { fenced, owners, release, take } from './ownership.js';
 import { Purge } from './purge.js';
 import { QueueReads } from './queue-reads.js';
+import { findSchedule, listSchedules, readSchedule, readSchedules } from './schedule-reads.js';
 
 /** How the store is opened. */
 export interface PostgresStoreOptions {
@@ -198,20 +202,20 @@ class PostgresStore implements QueueStore {
     return this.#queues.countBefore(nodeGroup, key, most);
   }
 
-  readSchedules(): Promise<never[]> {
-    return Promise.resolve([]);
+  readSchedules(partition: number, after: ScheduleKey | undefined, until: number, limit: number): Promise<ScheduleRow[]> {
+    return this.#run((query) => readSchedules(query, partition, after, until, limit));
   }
 
-  readSchedule(): Promise<undefined> {
-    return Promise.resolve(undefined);
+  readSchedule(nodeGroup: string, taskId: string): Promise<ScheduleRow | undefined> {
+    return this.#run((query) => readSchedule(query, nodeGroup, taskId));
   }
 
-  listSchedules(): Promise<never[]> {
-    return Promise.resolve([]);
+  listSchedules(filter: Parameters<QueueStore['listSchedules']>[0]): Promise<ScheduleRow[]> {
+    return listSchedules(this.#read, filter);
   }
 
-  findSchedule(): Promise<undefined> {
-    return Promise.resolve(undefined);
+  findSchedule(nodeGroup: string, taskId: string): Promise<ScheduleRow | undefined> {
+    return findSchedule(this.#read, nodeGroup, taskId);
   }
 
   async health(): Promise<StoreHealth> {
