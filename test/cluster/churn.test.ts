@@ -10,6 +10,7 @@ import { Load } from './load.js';
 /** A third of it all comes before the first look: by then heaps and caches have the size that they keep. */
 const jobs = 10_000;
 const perSecond = 700;
+const perSecondLater = 200;
 const atOnce = 500;
 const workerRestarts = 7;
 const ownerChanges = 4;
@@ -69,14 +70,19 @@ class Churn {
     await this.idle();
   }
 
-  /** Submits so many jobs, and more while `goOn`; as fast as they are taken, but no faster than the pace. */
+  /**
+   * Submits so many jobs, as fast as they are taken, but no faster than the pace; then fewer while `goOn`: where changes
+   * take long, many more jobs would fill caches that the first look has not seen full.
+   */
   async submit(count: number, goOn: () => boolean): Promise<void> {
     const begun = systemClock.monotonic();
+    const dueMs = (place: number): number => (Math.min(place, count) / perSecond + Math.max(place - count, 0) / perSecondLater) * 1_000;
     let sent = 0;
     const one = async (): Promise<void> => {
       while (sent < count || goOn()) {
-        await systemClock.sleep((sent++ * 1_000) / perSecond - (systemClock.monotonic() - begun));
-        await this.load.submit();
+        const place = sent++;
+        await systemClock.sleep(dueMs(place) - (systemClock.monotonic() - begun));
+        if (place < count || goOn()) await this.load.submit();
       }
     };
     await Promise.all(Array.from({ length: atOnce }, one));
