@@ -56,7 +56,7 @@ async function edit({ perSecond, first }: EditOrder, order: { stopped: boolean }
     const number = Math.floor(step / 3) - (step % 3) * behind;
     if (number < 0) return;
     const job = timedJob({ kind: 'far', first, count: 1_000_000, at: systemClock.now() }, number, settings);
-    if (step % 3 === 2) await opened().schedules.delete(job);
+    if (step % 3 === 2) await opened().schedules.delete({ task_id: job.task_id, node_group: job.node_group });
     else await opened().submit({ ...job, replace_on_exist: step % 3 === 1 });
     acked += 1;
   };
