@@ -80,7 +80,7 @@ async function play({ kills, jobs, everyMs, seed, say = () => undefined }: Kills
   const tasks = schedules.map(({ task_id }) => task_id);
   await eventually(() => reached(tasks, seen, lastAt), { withinMs: 60_000, everyMs: 500, what: 'every schedule has fired for a time after the last kill' });
   const deletedFrom = Math.floor(systemClock.now() / secondMs) * secondMs - 5 * secondMs;
-  for (const schedule of schedules) await client.schedules.delete(schedule);
+  await Promise.all(schedules.map(({ task_id, node_group }) => client.schedules.delete({ task_id, node_group })));
   await eventually(async () => (await queued(cluster)) === 0, { withinMs: 60_000, everyMs: 200, what: 'all runs have ended' });
   const rows = await rowsOf(cluster.liveTrackers[0]?.admin);
   const wrong = compareTimes({ tasks, firstAt, lastAt, deletedFrom: Math.max(deletedFrom, lastAt) }, rows, seen);
