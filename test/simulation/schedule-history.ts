@@ -116,7 +116,7 @@ export class ScheduleHistory {
     if (t.change === 'resume' && (t.nextAt ?? 0) <= lastRun) this.#violate(2, `${schedule.id} is resumed at ${t.at} and fires again at ${t.nextAt}, it has run for ${lastRun}`);
     if (t.change === 'resume' && schedule.times !== 'delay') this.#onGrid(track, t.nextAt ?? 0, Math.max(t.at, lastRun));
     if (t.change !== 'next') return;
-    if (schedule.times !== 'delay' || t.nextAt !== t.at + schedule.periodMs) this.#violate(9, `${schedule.id} was given the time ${t.nextAt} at ${t.at}`);
+    if (schedule.times !== 'delay' || t.nextAt !== Math.max(t.at + schedule.periodMs, lastRun + 1)) this.#violate(9, `${schedule.id} was given the time ${t.nextAt} at ${t.at}`);
     const going = [...tables.live.values()].find((row) => row.taskId === t.taskId && row.nodeGroup === t.nodeGroup && isGuarded(row.key) && !isByHand(row.key));
     if (going !== undefined) this.#violate(11, `${schedule.id} was given its next time while ${going.id} is ${going.state}; ${running.length} run`);
   }
