@@ -19,7 +19,7 @@ test.each([
   [['--scenario', 'throughput', '--store', 'oracle'], /--store cannot be "oracle"; choose sqlite, postgres/],
   [['--scenario', 'throughput', '--trackers', '2'], /--trackers 2 needs --store postgres/],
   [['--scenario', 'failover', '--trackers', '1'], /needs --trackers 2 or 3/],
-  [['--scenario', 'groups', '--peers'], /--peers belongs to --scenario throughput or latency/],
+  [['--scenario', 'groups', '--peers'], /--peers belongs to --scenario throughput, latency or timers/],
   [['--scenario', 'throughput', '--jobs', '0'], /--jobs cannot be "0"; give a whole number from 1 to 10000000/],
   [['--scenario', 'throughput', '--batch', '1e2'], /--batch cannot be "1e2"/],
   [['--scenario', 'throughput', '--batch', '1000', '--payload', '9999'], /9999000 bytes a call; the limit is 4194304/],

@@ -19,6 +19,7 @@ export const usage = `npm run bench -- --scenario NAME [options]
   --payload N       bytes of payload per job (default 100)
   --rounds N        rounds; medians are shown (default 3; groups and failover 1; timers and waiting have one)
   --peers           the same work on graphile-worker and BullMQ as well, alternating round by round
+                    (timers: after it, as many schedules as they take)
   --json            the last line is one JSON object
 `;
 
@@ -79,7 +80,7 @@ export function readOptions(args: string[]): Options | undefined {
   refuseForeign(scenario, values, 'throughput', ['batch', 'in-flight']);
   refuseForeign(scenario, values, 'timers', ['schedules', 'minutes']);
   const compared = throughput || scenario === 'latency';
-  if (values.peers === true && !compared) throw new BadArguments(`--peers belongs to --scenario throughput or latency, not to ${scenario}`);
+  if (values.peers === true && !compared && scenario !== 'timers') throw new BadArguments(`--peers belongs to --scenario throughput, latency or timers, not to ${scenario}`);
   const batch = number('batch', values.batch, scenario === 'latency' ? 1 : 100, 1, 1_000);
   const payload = number('payload', values.payload, 100, 0, 1024 * 1024);
   if (batch * payload > longestBatchBytes) {

@@ -8,6 +8,7 @@ import { TimedStage } from '../ours/timed-stage.js';
 import { type Report, roundMs, table } from '../report.js';
 import { type Lateness, latenessOf } from './lateness.js';
 import { decimals, whole } from './numbers.js';
+import { timersOfPeers } from './timers-peers.js';
 
 const mostFiresPerSecond = 1_000;
 const mostBurst = 20_000;
@@ -45,6 +46,7 @@ export async function timers(options: Options): Promise<Report> {
   const amounts = amountsOf(options.schedules);
   const found = await measure(options, amounts);
   const { lateness, ...rest } = found;
+  const peers = options.peers ? await timersOfPeers(options.minutes) : {};
   const { lost, duplicates, unexpected } = lateness;
   const firesPerSecond = amounts.minutely / 60;
   return {
@@ -54,12 +56,13 @@ export async function timers(options: Options): Promise<Report> {
         ['late p50 ms', 'p99 ms', 'max ms', 'burst s', 'edits/s', 'tracker MB', 'start-up s', 'loaded/s', 'lost', 'duplicates'],
         [[decimals(lateness.p50), decimals(lateness.p99), decimals(lateness.max), decimals(rest.burstMs / 1_000), whole(rest.editsPerSecond), whole(rest.rssMb), decimals(rest.startupMs / 1_000), whole(rest.loadPerSecond), whole(lost), whole(duplicates)]],
       ),
+      ...Object.entries(peers).map(([name, peer]) => `${name}: ${whole(peer.schedules)} schedules once a minute, late p50 ${decimals(peer.lateness_ms.p50)} ms, p99 ${decimals(peer.lateness_ms.p99)} ms, max ${decimals(peer.lateness_ms.max)} ms, ${whole(peer.lost)} of ${whole(peer.fires)} fires missing, ${whole(peer.load_per_s)}/s loaded`),
     ].join('\n'),
     json: {
       scenario: 'timers', store: options.store, groups: options.groups, schedules: options.schedules, minutes: options.minutes, fires_per_s: firesPerSecond, fires: lateness.fires,
       lateness_ms: { p50: roundMs(lateness.p50), p99: roundMs(lateness.p99), max: roundMs(lateness.max) },
       burst: amounts.burst, burst_s: rest.burstMs / 1_000, edits_per_s: Math.round(rest.editsPerSecond), rss_mb: Math.round(rest.rssMb), startup_s: roundMs(rest.startupMs / 1_000),
-      load_per_s: Math.round(rest.loadPerSecond), lost, duplicates, unexpected,
+      load_per_s: Math.round(rest.loadPerSecond), lost, duplicates, unexpected, peers,
     },
     fault: lost + duplicates + unexpected === 0 ? undefined : `${lost} fires lost, ${duplicates} repeated, ${unexpected} at times that nobody asked for`,
   };
