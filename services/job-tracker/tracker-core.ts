@@ -80,6 +80,8 @@ export class TrackerCore {
   readonly cancellation: Cancellation;
   /** What people do with schedules. */
   readonly schedules: ScheduleControl;
+  /** Live runs of schedules that limit them. */
+  readonly guarded: GuardedRuns;
   readonly results: ResultIntake;
   readonly logs: LogIntake;
   readonly limits: LimitSetting;
@@ -158,7 +160,7 @@ export class TrackerCore {
     this.clientMasters = new ClientMasters(this.groups, this.delivery, config.grace, clock);
     this.#disk = new DiskGuard(config.diskReserve, log);
     this.#dispatcher = new Dispatcher(this.groups, this.directory, this.#pipeline, store, clock);
-    const guarded = new GuardedRuns((task) => this.#scheduler.freed(task));
+    const guarded = (this.guarded = new GuardedRuns((task) => this.#scheduler.freed(task)));
     this.#dueTimer = new DueTimer(this.groups, this.#pipeline, this.#dispatcher, guarded, clock);
     const shared = { groups: this.groups, pipeline: this.#pipeline, dispatcher: this.#dispatcher, dueTimer: this.#dueTimer, clock };
     const settlement = new AttemptSettlement({ ...shared, workers: this.directory, feedback: this.delivery, runs: guarded });

@@ -26,6 +26,9 @@ export function compareMemory(world: World, tracker: SimTracker): void {
       if (executing.get(execution.id)?.attempt !== execution.attempt) world.history.violate(16, `${where}: ${execution.id}/${execution.attempt} executes in memory only`);
       executing.delete(execution.id);
     }
+    const runs = (all: readonly { id: string; stands: string }[]): string => all.map(({ id, stands }) => `${id} ${stands}`).toSorted().join();
+    const guarded = [...tracker.core.guarded.all()].filter((task) => task.partition === partition).flatMap((task) => task.runs);
+    if (runs(guarded) !== runs(loaded.schedules.guarded)) world.history.violate(16, `${where}: guarded runs are ${runs(guarded)} in memory and ${runs(loaded.schedules.guarded)} in the store`);
     for (const id of executing.keys()) world.history.violate(16, `${where}: ${id} executes in the store only`);
   }
 }
