@@ -27,8 +27,8 @@ interface Task {
 /** How an attempt ends although its run may go on: its worker was lost, or has given up a run that does not stop. */
 const givenUp = new Set(['LOST', 'EXCEPTION', 'INTERRUPTED']);
 
-/** What a run that has just ended may still have discarded: the fire was on its way. */
-const onItsWayMs = 45_000;
+/** What a run that has just ended may still have discarded: the fire was on its way, and clocks were set ahead meanwhile. */
+const onItsWayMs = 45_000 + 65_000;
 
 /**
  * Holds every commit of schedules against what was asked for. Each scheduled time becomes a run or a row that says why

@@ -30,8 +30,9 @@ serve({
     queue = new Queue(queueName, { connection: { host, port } });
     worker = new Worker<{ number: number }>(
       queueName,
-      async ({ data, timestamp, delay, opts }) => {
-        record.add(data.number, (opts as { prevMillis?: number }).prevMillis ?? timestamp + delay, systemClock.now());
+      // The id of such a job ends in its time.
+      async ({ data, id }) => {
+        record.add(data.number, Number(id?.slice(id.lastIndexOf(':') + 1)), systemClock.now());
       },
       { connection: { host, port, maxRetriesPerRequest: null }, concurrency },
     );
