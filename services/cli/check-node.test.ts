@@ -16,9 +16,12 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 const runners = join(root, 'runners.mjs');
 writeFileSync(
   runners,
-  `export const runners = {
-    block: ({ job }) => { Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(job.text())); },
-    wait: ({ job }) => new Promise((resolve) => setTimeout(resolve, Number(job.text()))),
+  `import { existsSync } from 'node:fs';
+  const nothing = new Int32Array(new SharedArrayBuffer(4));
+  // Until the file is there.
+  export const runners = {
+    block: ({ job }) => { while (!existsSync(job.text())) Atomics.wait(nothing, 0, 0, 20); },
+    wait: async ({ job }) => { while (!existsSync(job.text())) await new Promise((resolve) => setTimeout(resolve, 20)); },
   };`,
 );
 
@@ -112,20 +115,24 @@ describe('lts node check', () => {
     const target = await tracker.address();
     const worker = await startWorker(dataDir, target);
     await becomes(0, dataDir, '--ready');
-    const submit = async (id: string, type: string, ms: number): Promise<void> => {
-      expect((await lts(['job', 'submit', '--task-id', id, '--group', 'g', '--type', type, '--payload', `${ms}`, '--target', target])).code).toBe(0);
+    const submit = async (id: string, type: string): Promise<{ end: () => void }> => {
+      const ends = join(root, `${id}-ends`);
+      expect((await lts(['job', 'submit', '--task-id', id, '--group', 'g', '--type', type, '--payload', ends, '--target', target])).code).toBe(0);
+      return { end: () => writeFileSync(ends, '') };
     };
-    await submit('b', 'block', 5_000);
+    const block = await submit('b', 'block');
     const blocked = await becomes(1, dataDir, '--ready');
     expect(blocked.text).toContain('a runner has blocked the thread');
     expect((await check(dataDir)).code).toBe(0);
+    block.end();
     await becomes(0, dataDir, '--ready');
-    await submit('w', 'wait', 3_000);
+    const wait = await submit('w', 'wait');
     await eventually(async () => (await lts(['job', 'get', '--task-id', 'w', '--group', 'g', '--target', target])).text.includes('EXECUTING'));
     const left = worker.stop();
     const leaving = await becomes(1, dataDir, '--ready');
     expect(leaving.text).toContain('it is leaving');
     expect((await check(dataDir)).code).toBe(0);
+    wait.end();
     expect(await left).toBe(0);
     expect(await check(dataDir)).toMatchObject({ code: 1, text: expect.stringContaining('no service of this host') });
   }, 60_000);
