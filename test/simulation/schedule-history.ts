@@ -82,12 +82,12 @@ export class ScheduleHistory {
     this.#record = of;
   }
 
-  /** Schedules whose next time has passed, or that have none and nothing to wait for. */
+  /** Schedules whose next time came before `now`, or that have none and had nothing to wait for since then. */
   overdue(tables: Tables, now: number): string[] {
     return [...tables.schedules.values()].flatMap(({ taskId, nodeGroup, state, nextAt, id }) => {
       if (state === 'SUSPENDED') return [];
       if (nextAt !== undefined) return nextAt >= now ? [] : [`${id} (${taskId} of ${nodeGroup}) was to fire ${now - nextAt} ms ago`];
-      const waits = [...tables.live.values()].some((row) => row.taskId === taskId && row.nodeGroup === nodeGroup && !isByHand(row.key));
+      const waits = [...tables.rows.values()].some((row) => row.taskId === taskId && row.nodeGroup === nodeGroup && !isByHand(row.key) && (tables.live.has(row.seq) || row.endedAt >= now));
       return waits ? [] : [`${id} (${taskId} of ${nodeGroup}) rests, and none of its runs lives`];
     });
   }
