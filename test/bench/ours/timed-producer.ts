@@ -50,19 +50,24 @@ async function edit({ perSecond, first }: EditOrder, order: { stopped: boolean }
   const begun = machineNow();
   const behind = Math.ceil(perSecond / 3);
   const onTheWay = new Set<Promise<void>>();
+  /** By schedule, what was sent of it last: the next waits for it, however late it is. */
+  const last = new Map<number, Promise<void>>();
   let acked = 0;
   let failed: unknown;
-  const one = async (step: number): Promise<void> => {
-    const number = Math.floor(step / 3) - (step % 3) * behind;
-    if (number < 0) return;
+  const one = async (step: number, number: number, before: Promise<void> | undefined): Promise<void> => {
+    await before;
     const job = timedJob({ kind: 'far', first, count: 1_000_000, at: systemClock.now() }, number, settings);
     if (step % 3 === 2) await opened().schedules.delete({ task_id: job.task_id, node_group: job.node_group });
     else await opened().submit({ ...job, replace_on_exist: step % 3 === 1 });
     acked += 1;
   };
   const send = (step: number): void => {
-    const call = one(step).catch((error: unknown) => (failed = error)).then(() => void onTheWay.delete(call));
+    const number = Math.floor(step / 3) - (step % 3) * behind;
+    if (number < 0) return;
+    const call = one(step, number, last.get(number)).catch((error: unknown) => (failed = error)).then(() => void onTheWay.delete(call));
     onTheWay.add(call);
+    if (step % 3 === 2) last.delete(number);
+    else last.set(number, call);
   };
   for (let step = 0; !order.stopped && failed === undefined; await systemClock.sleep(tickMs)) {
     for (const due = ((machineNow() - begun) * perSecond) / 1_000; step < due && onTheWay.size < mostEdits; step++) send(step);
