@@ -77,6 +77,20 @@ export function fires(bench: () => StoreBench): void {
     expect((await open.store.listInstances({ nodeGroup: '', taskId: '', states: ['MISSED'], before: undefined, limit: 10 })).rows).toMatchObject([{ id: missed.id }]);
   });
 
+  it.each(['runs', 'times that do not run'])('takes 1,001 rows in one fire, among them 1,000 %s', async (most) => {
+    const open = await opened();
+    const schedule = await open.enrolled();
+    const runs = most === 'runs' ? 1_000 : 1;
+    const made = Array.from({ length: runs }, (_, index) => fireRun(t0 + 1_001 + index, { held: index > 0 }));
+    const rows = Array.from({ length: 1_001 - runs }, (_, index) => passed(t0 + 1 + index));
+    const outcome = await open.one(fire(schedule, { runs: made, passed: rows, nextAt: t0 + 9_000 }));
+    expect(outcome).toMatchObject({ kind: 'fire', applied: true });
+    expect(new Set(outcome.runs.map(({ seq }) => seq)).size).toBe(runs);
+    expect((await open.store.load(0)).schedules.guarded.map(({ id }) => id).toSorted()).toEqual(made.map(({ id }) => id).toSorted());
+    expect((await open.store.listInstances({ nodeGroup: '', taskId: '', states: ['MISSED'], before: undefined, limit: 2_000 })).rows).toHaveLength(rows.length);
+    expect(await open.store.readSchedule('group', 'task')).toMatchObject({ nextAt: t0 + 9_000, fires: runs });
+  });
+
   it('counts the runs that count, and notes the last of them', async () => {
     const open = await opened();
     const schedule = await open.enrolled();

@@ -160,21 +160,23 @@ export class ScheduleHistory {
     if (!over && nextAt !== (times === 'delay' ? undefined : expected)) this.#violate(2, `${id} fires next at ${nextAt}, ${expected} is due`);
   }
 
-  /** 9: what was missed is treated as asked for; what was not missed is not called so. */
-  #misfires({ id, misfire, periodMs, times }: SimSchedule, { at, nextAt, over, runs, passed }: Fire): void {
-    const edge = at - misfire.threshold;
-    const missed = (each: { scheduledAt: number }): boolean => each.scheduledAt < edge;
+  /** 9: what was missed is treated as asked for; what was not missed is not called so. The time that was due tells which. */
+  #misfires({ id, misfire, periodMs, times }: SimSchedule, { from = 0, at, nextAt, over, runs, passed }: Fire): void {
     const skipped = passed.filter(({ state }) => state === 'MISSED');
-    const tried = [...runs, ...passed.filter(({ state }) => state === 'DISCARDED')].filter(missed);
-    const rank = ({ scheduledAt }: { scheduledAt: number }): number => (times === 'delay' ? 1 : Math.floor((edge - 1 - scheduledAt) / periodMs) + 1);
+    if (from >= at - misfire.threshold) {
+      for (const each of skipped) this.#violate(9, `${id} calls ${each.scheduledAt} missed at ${at}, ${from} was due and the threshold is ${misfire.threshold}`);
+      return;
+    }
+    const rank = ({ scheduledAt }: { scheduledAt: number }): number => (times === 'delay' ? 1 : Math.floor((at - scheduledAt) / periodMs) + 1);
     const wanted = (each: { scheduledAt: number }): boolean => {
       if (misfire.action === 'SKIP') return false;
       if (misfire.action === 'FIRE_ONCE') return rank(each) === 1;
       return rank(each) <= misfire.newest && (misfire.window === 0 || each.scheduledAt >= at - misfire.window);
     };
-    for (const each of skipped.filter((one) => !missed(one))) this.#violate(9, `${id} calls ${each.scheduledAt} missed at ${at}, the threshold is ${misfire.threshold}`);
+    const tried = [...runs, ...passed.filter(({ state }) => state === 'DISCARDED')];
     for (const each of tried.filter((one) => !wanted(one))) this.#violate(9, `${id} runs ${each.scheduledAt} at ${at} with ${misfire.action}`);
-    for (const each of skipped.filter((one) => missed(one) && wanted(one))) this.#violate(9, `${id} misses ${each.scheduledAt} at ${at} with ${misfire.action} ${misfire.newest} ${misfire.window}; next ${nextAt} over ${over}`);
+    for (const each of skipped.filter(wanted)) this.#violate(9, `${id} misses ${each.scheduledAt} at ${at} with ${misfire.action} ${misfire.newest} ${misfire.window}; next ${nextAt} over ${over}`);
+    if (!over && times !== 'delay' && (nextAt ?? 0) <= at) this.#violate(9, `${id} answers what was missed up to ${nextAt} alone, at ${at}`);
   }
 
   /** 9: it met a run that still went. */

@@ -93,8 +93,8 @@ export type EnrollOutcome =
 
 /**
  * Makes runs of a schedule, and rows of times that do not run, and moves it on. Takes effect only on a live schedule of
- * this `sched` and `version`, and with `from` only while it is ACTIVE and its next fire time is `from`. At most 100 runs
- * and passed times in all.
+ * this `sched` and `version`, and with `from` only while it is ACTIVE and its next fire time is `from`. At most 1,001
+ * runs and passed times in all.
  */
 export interface Fire {
   kind: 'fire';

@@ -19,6 +19,8 @@ const cron = (fields: object): object => ({ cron_expression: '* * * * *', ...fie
 const repeat = (fields: object): object => ({ repeat_interval: minute, repeat_count: 3, ...fields });
 const short = ({ runs, passed }: FireDecision): unknown[] => [runs.map(({ scheduledAt, held }) => [(scheduledAt - start) / minute, held ? 'held' : 'runs']), passed.map(({ scheduledAt, state }) => [(scheduledAt - start) / minute, state])];
 
+const missed = (from: number, end: number): unknown[] => Array.from({ length: end - from }, (_, index) => [from + index, 'MISSED']);
+
 describe('decideFire', () => {
   it('runs the one time that has come, and moves on from it, not from now', () => {
     const decision = fire({ late: 1_234 });
@@ -41,17 +43,19 @@ describe('decideFire', () => {
   });
 
   it.each([
-    ['FIRE_ONCE', { misfire_policy: { action: 'FIRE_ONCE' } }, [[[3, 'runs']], [[0, 'MISSED'], [1, 'MISSED'], [2, 'MISSED'], [4, 'DISCARDED'], [5, 'DISCARDED']]]],
-    ['SKIP', { misfire_policy: { action: 'SKIP' } }, [[[4, 'runs']], [[0, 'MISSED'], [1, 'MISSED'], [2, 'MISSED'], [3, 'MISSED'], [5, 'DISCARDED']]]],
-    ['FIRE_ALL', { misfire_policy: { action: 'FIRE_ALL' } }, [[[0, 'runs'], [1, 'held'], [2, 'held'], [3, 'held']], [[4, 'DISCARDED'], [5, 'DISCARDED']]]],
-    ['FIRE_ALL of the newest two', { misfire_policy: { action: 'FIRE_ALL', newest: 2 } }, [[[2, 'runs'], [3, 'held']], [[0, 'MISSED'], [1, 'MISSED'], [4, 'DISCARDED'], [5, 'DISCARDED']]]],
-    ['FIRE_ALL within a window', { misfire_policy: { action: 'FIRE_ALL', window: 2 * minute } }, [[[3, 'runs']], [[0, 'MISSED'], [1, 'MISSED'], [2, 'MISSED'], [4, 'DISCARDED'], [5, 'DISCARDED']]]],
-    ['a higher threshold', { misfire_policy: { threshold: 3 * minute } }, [[[1, 'runs']], [[0, 'MISSED'], [2, 'DISCARDED'], [3, 'DISCARDED'], [4, 'DISCARDED'], [5, 'DISCARDED']]]],
-    ['overlapping runs', { rely_on_prev_cycle: false }, [[[3, 'runs'], [4, 'runs'], [5, 'runs']], [[0, 'MISSED'], [1, 'MISSED'], [2, 'MISSED']]]],
-    ['the newest covering all others', { blocking_policy: { strategy: 'COVER_EARLY' } }, [[[5, 'runs']], [[0, 'MISSED'], [1, 'MISSED'], [2, 'MISSED'], [3, 'DISCARDED'], [4, 'DISCARDED']]]],
-    ['a queue', { blocking_policy: { strategy: 'SERIAL' } }, [[[3, 'runs'], [4, 'held']], [[0, 'MISSED'], [1, 'MISSED'], [2, 'MISSED'], [5, 'DISCARDED']]]],
+    ['FIRE_ONCE', { misfire_policy: { action: 'FIRE_ONCE' } }, [[[5, 'runs']], missed(0, 5)]],
+    ['SKIP', { misfire_policy: { action: 'SKIP' } }, [[], missed(0, 6)]],
+    ['FIRE_ALL', { misfire_policy: { action: 'FIRE_ALL' } }, [[[0, 'runs'], [1, 'held'], [2, 'held'], [3, 'held'], [4, 'held'], [5, 'held']], []]],
+    ['FIRE_ALL of the newest two', { misfire_policy: { action: 'FIRE_ALL', newest: 2 } }, [[[4, 'runs'], [5, 'held']], missed(0, 4)]],
+    ['FIRE_ALL within a window', { misfire_policy: { action: 'FIRE_ALL', window: 2 * minute } }, [[[3, 'runs'], [4, 'held'], [5, 'held']], missed(0, 3)]],
+    ['overlapping runs', { rely_on_prev_cycle: false }, [[[5, 'runs']], missed(0, 5)]],
+    ['COVER_EARLY', { blocking_policy: { strategy: 'COVER_EARLY' } }, [[[5, 'runs']], missed(0, 5)]],
+    ['SERIAL', { blocking_policy: { strategy: 'SERIAL' } }, [[[5, 'runs']], missed(0, 5)]],
+    // The stored time is late by just the threshold: none is missed.
+    ['a higher threshold', { misfire_policy: { threshold: 5 * minute } }, [[[0, 'runs']], [1, 2, 3, 4, 5].map((time) => [time, 'DISCARDED'])]],
+    ['the newest covering all others on time', { misfire_policy: { threshold: 5 * minute }, blocking_policy: { strategy: 'COVER_EARLY' } }, [[[5, 'runs']], [0, 1, 2, 3, 4].map((time) => [time, 'DISCARDED'])]],
+    ['a queue of those on time', { misfire_policy: { threshold: 5 * minute }, blocking_policy: { strategy: 'SERIAL' } }, [[[0, 'runs'], [1, 'held']], [2, 3, 4, 5].map((time) => [time, 'DISCARDED'])]],
   ])('treats missed times as they are to be treated: %s', (_name, fields, expected) => {
-    // The first four are missed, unless the threshold is higher.
     const times = fire({ job: cron(fields), late: 5 * minute });
     expect(short(times)).toEqual(expected);
     expect(times.nextAt).toBe(start + 6 * minute);
@@ -63,18 +67,35 @@ describe('decideFire', () => {
     expect(decision).toMatchObject({ nextAt: undefined, over: true });
   });
 
-  it('answers a hundred times at once, and leaves the others due', () => {
-    const decision = fire({ late: 500 * minute });
-    expect(decision.passed).toHaveLength(100);
+  it('answers all missed times at once, and tells how many there were', () => {
+    const decision = fire({ late: 500 * minute, job: cron({ misfire_policy: { action: 'FIRE_ALL', newest: 150 } }) });
+    expect(decision.passed).toHaveLength(351);
+    expect(decision.runs).toHaveLength(150);
+    expect(decision.nextAt).toBe(start + 501 * minute);
+    expect(decision.missed).toEqual({ count: 351, from: start, to: start + 350 * minute });
+    expect(fire({ late: minute }).missed).toBeUndefined();
+  });
+
+  it('answers a hundred times that are on time at once, and leaves the others due', () => {
+    const decision = fire({ late: 500 * minute, job: cron({ misfire_policy: { threshold: 500 * minute } }) });
+    expect(decision.passed).toHaveLength(99);
     expect(decision.nextAt).toBe(start + 100 * minute);
+  });
+
+  it('runs the newest of a job of every five seconds after 84 s away, and none of those before it', () => {
+    const decision = fire({ job: { cron_expression: '*/5 * * * * ?' }, late: 84_000 });
+    expect(decision.runs.map(({ scheduledAt }) => scheduledAt - start)).toEqual([80_000]);
+    expect(decision.passed.map(({ state }) => state)).toEqual(Array.from({ length: 16 }, () => 'MISSED'));
   });
 
   it('sums up what is too old to be told one by one', () => {
     const decision = fire({ job: { cron_expression: '* * * * * ?' }, late: 40 * minute });
-    expect(decision.passed[0]).toMatchObject({ state: 'MISSED', message: expect.stringMatching(/and 13\d\d earlier times from 20/) });
-    expect(decision.passed).toHaveLength(100);
-    const week = fire({ job: cron({ cron_expression: '* * * * *' }), late: 7 * 86_400_000 });
-    expect(week.passed[0]).toMatchObject({ message: expect.stringContaining('and 9078 earlier times') });
+    expect(decision.passed[0]).toMatchObject({ state: 'MISSED', message: expect.stringMatching(/and 1400 earlier times from 20/) });
+    expect(decision.passed).toHaveLength(1_000);
+    expect(decision.missed).toEqual({ count: 2_400, from: start, to: start + 40 * minute - 1_000 });
+    const week = fire({ job: cron({ cron_expression: '* * * * *', misfire_policy: { action: 'SKIP' } }), late: 7 * 86_400_000 });
+    expect(week.passed).toHaveLength(1_001);
+    expect(week.passed[0]).toMatchObject({ message: expect.stringContaining('and 9080 earlier times') });
   });
 
   describe('and a run that still goes', () => {

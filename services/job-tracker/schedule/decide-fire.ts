@@ -6,13 +6,15 @@ import { type GivesWay, type LiveRun, meet } from './blocking.js';
 import { firstToRun } from './misfire.js';
 import { mostCounted, owedTimes } from './owed-times.js';
 
-/** Times that one fire answers; the store takes no more. */
+/** Times on time that one fire answers. Missed ones are answered all at once: what becomes of them is one decision. */
 const atOnce = 100;
 
 /** What one fire does. */
 export interface FireDecision extends Pick<Fire, 'nextAt' | 'over' | 'runs' | 'passed'> {
   /** Live runs that are to end once the fire is stored. */
   giveWay: GivesWay[];
+  /** The times that are noted as MISSED; `count` includes those that one row sums up, as far as they were counted. */
+  missed: { count: number; from: number; to: number } | undefined;
 }
 
 /** What the decision looks at. */
@@ -30,8 +32,7 @@ export function isGuardedPlan(plan: SchedulePlan): boolean {
 }
 
 /**
- * What becomes of the times that have come: the oldest first, as many as one fire can answer; what is left is due again
- * at once. It depends on its input alone, so that the next owner of the partition goes on in the same way.
+ * What becomes of the times that have come, the oldest first. Of those on time what is left is due again at once. It depends on its input alone, so that the next owner of the partition goes on in the same way.
  */
 export function decideFire({ row, plan, timetable, live }: DueSchedule, now: number, newId: () => string): FireDecision {
   const fire = new Decision(row.taskId, plan, live, plan.count < 0 ? Number.POSITIVE_INFINITY : plan.count - row.fires, newId);
@@ -43,7 +44,7 @@ export function decideFire({ row, plan, timetable, live }: DueSchedule, now: num
     return fire.done(undefined, plan.endAt !== 0 && now + plan.times.interval > plan.endAt);
   }
   const { older, missed, onTime, next } = owedTimes(timetable, row.nextAt, now, plan.misfire.threshold, atOnce);
-  if (older !== undefined) fire.pass('MISSED', older.to, `missed; and ${older.count < mostCounted ? older.count - 1 : `more than ${mostCounted}`} earlier times from ${iso(older.from)} on`);
+  if (older !== undefined) fire.sumUp(older);
   const unanswered = fire.missed(missed, plan, now) ?? onTime.find((time) => !fire.onTime(time));
   return fire.done(unanswered ?? next, false);
 }
@@ -57,6 +58,7 @@ class Decision {
   readonly #guarded: boolean;
   #live: readonly LiveRun[];
   #runsLeft: number;
+  #missed: FireDecision['missed'];
   readonly #newId: () => string;
 
   constructor(taskId: string, plan: SchedulePlan, live: readonly LiveRun[], runsLeft: number, newId: () => string) {
@@ -68,37 +70,42 @@ class Decision {
     this.#newId = newId;
   }
 
-  get #full(): boolean {
-    return this.#runs.length + this.#passed.length >= atOnce || this.#runsLeft <= 0;
-  }
-
   done(nextAt: number | undefined, ended: boolean): FireDecision {
     const { times } = this.#plan;
     const rests = times.kind === 'repeat' && times.fixedDelay;
     const over = ended || this.#runsLeft <= 0 || (nextAt === undefined && !rests);
-    return { runs: this.#runs, passed: this.#passed, giveWay: this.#giveWay, nextAt: over ? undefined : nextAt, over };
+    return { runs: this.#runs, passed: this.#passed, giveWay: this.#giveWay, missed: this.#missed, nextAt: over ? undefined : nextAt, over };
   }
 
-  /** Gives the first time that is left to the next fire. */
+  sumUp({ count, from, to }: { count: number; from: number; to: number }): void {
+    this.#miss(to, `missed; and ${count < mostCounted ? count - 1 : `more than ${mostCounted}`} earlier times from ${iso(from)} on`, from, count);
+  }
+
+  /** Gives the first time that is left, as there are no runs any more. */
   missed(times: readonly number[], { misfire }: SchedulePlan, now: number): number | undefined {
     const runFrom = firstToRun(times, misfire, now);
     return times.find((time, index) => {
-      if (this.#full) return true;
-      if (index < runFrom) this.pass('MISSED', time, `missed by more than ${misfire.threshold} ms`);
+      if (this.#runsLeft <= 0) return true;
+      if (index < runFrom) this.#miss(time, `missed: its schedule was late by more than ${misfire.threshold} ms`);
       // All of them were asked for: none is discarded because another one still goes.
       else this.#meet(time, misfire.action === 'FIRE_ALL');
       return false;
     });
   }
 
-  /** False: it is left to the next fire. */
+  /** False: it is left, as there are no runs any more. */
   onTime(time: number): boolean {
-    if (this.#full) return false;
+    if (this.#runsLeft <= 0) return false;
     this.#meet(time, false);
     return true;
   }
 
-  pass(state: PassedTime['state'], scheduledAt: number, message: string, id = this.#newId()): void {
+  #miss(time: number, message: string, from = time, count = 1): void {
+    this.#missed = { count: (this.#missed?.count ?? 0) + count, from: this.#missed?.from ?? from, to: time };
+    this.#pass('MISSED', time, message, this.#newId());
+  }
+
+  #pass(state: PassedTime['state'], scheduledAt: number, message: string, id: string): void {
     this.#passed.push({ id, taskKey: this.#key(scheduledAt), scheduledAt, state, message });
   }
 
@@ -106,7 +113,7 @@ class Decision {
     const id = this.#newId();
     const { blocking } = this.#plan;
     const meeting = meet(owed ? { ...blocking, strategy: 'SERIAL', queue: Number.POSITIVE_INFINITY } : blocking, this.#live, id);
-    if (meeting.does === 'discard') return this.pass('DISCARDED', time, meeting.message, id);
+    if (meeting.does === 'discard') return this.#pass('DISCARDED', time, meeting.message, id);
     if (meeting.does === 'hold') for (const each of meeting.giveWay) this.#yield(each, id);
     // What this very fire has covered leaves nothing to wait for.
     const held = meeting.does === 'hold' && this.#live.length >= blocking.limit;
@@ -124,7 +131,7 @@ class Decision {
     const [mine] = this.#runs.splice(at, 1);
     this.#live = this.#live.filter(({ id }) => id !== run.id);
     this.#runsLeft++;
-    if (mine !== undefined) this.pass('DISCARDED', mine.scheduledAt, `covered by run ${to}`, mine.id);
+    if (mine !== undefined) this.#pass('DISCARDED', mine.scheduledAt, `covered by run ${to}`, mine.id);
   }
 
   #key(time: number): string {

@@ -21,6 +21,8 @@ class Bench {
   /** Undefined: it waits for the test. */
   answer: 'moves' | 'fails' | undefined = 'moves';
   readsFail = false;
+  /** That each fire brings. */
+  rows = 1;
   readonly timer: FireTimer;
 
   constructor() {
@@ -39,6 +41,7 @@ class Bench {
         this.fires.push({ row, at: this.clock.now(), fired });
         if (this.answer === 'fails') setImmediate(() => fired(undefined, undefined, new Error('failed') as never));
         if (this.answer === 'moves') setImmediate(() => this.moved(row, fired));
+        return this.rows;
       },
     } as unknown as Firing;
     this.timer = new FireTimer({ groups: this.groups, store, firing, rests: (_partition, row) => this.rested.push(row), clock: this.clock, log: silentLogger });
@@ -71,6 +74,19 @@ describe('FireTimer', () => {
 
   beforeEach(() => {
     bench = new Bench();
+  });
+
+  it('has a bounded number of runs and passed times on their way, however many one fire brings', async () => {
+    bench.answer = undefined;
+    bench.rows = 1_001;
+    for (let sched = 1; sched <= 4; sched++) bench.row(sched, -1);
+    bench.timer.adopted(0);
+    await bench.clock.advance(10);
+    expect(bench.firedScheds()).toEqual([1, 2]);
+    const [first] = bench.fires;
+    if (first !== undefined) bench.moved(first.row, first.fired);
+    await bench.clock.advance(10);
+    expect(bench.firedScheds()).toEqual([1, 2, 3]);
   });
 
   it('fires on time what it has read, what it is told, and not what is gone', async () => {

@@ -17,7 +17,7 @@ const pageRows = 1_000;
 /** Even when memory is full each partition has so many of its own. */
 const fewestRows = 100;
 const readsAtOnce = 4;
-/** Fires on their way into the store: more would only wait. */
+/** Runs and passed times on their way into the store: more would only wait. One fire may go beyond. */
 const mostFiring = 2_000;
 
 interface Owned {
@@ -143,9 +143,11 @@ export class FireTimer {
 
   #fire(owned: Owned, due: UpcomingFire): void {
     const { partition, window } = owned;
-    this.#inFlight++;
+    let rows = 1;
+    this.#inFlight += rows;
     const settled = (next: ScheduleRow | undefined, applied: boolean, error: unknown): void => {
-      const wasFull = this.#inFlight-- >= mostFiring;
+      const wasFull = this.#inFlight >= mostFiring;
+      this.#inFlight -= rows;
       if (this.#isCurrent(owned) && window.isCurrent(due)) {
         if (error !== undefined) this.#fireAgain(owned, due);
         else this.#moved(partition.partition, due.row, next, applied);
@@ -153,7 +155,8 @@ export class FireTimer {
       if (wasFull) this.arm();
     };
     try {
-      this.#firing.fire(partition, due.row, (next, outcome, error) => settled(next, outcome?.applied === true, error));
+      rows = Math.max(1, this.#firing.fire(partition, due.row, (next, outcome, error) => settled(next, outcome?.applied === true, error)));
+      this.#inFlight += rows - 1;
     } catch (error) {
       // One plan that cannot be read must not keep the others from firing.
       this.#tellFailure(`fire ${due.row.taskId} of ${due.row.nodeGroup}`, error);

@@ -56,8 +56,11 @@ export class Firing {
     this.#newId = parts.newId;
   }
 
-  /** Answers the times that have come. Gives how the schedule stands after it; undefined: it is over. */
-  fire(owned: OwnedPartition, row: FiringRow, fired: (next: ScheduleRow | undefined, outcome: FireOutcome | undefined, error: LtsError | undefined) => void): void {
+  /**
+   * Answers the times that have come. Tells how the schedule stands after it; undefined: it is over.
+   * Gives how many runs and passed times that brings into the store.
+   */
+  fire(owned: OwnedPartition, row: FiringRow, fired: (next: ScheduleRow | undefined, outcome: FireOutcome | undefined, error: LtsError | undefined) => void): number {
     const now = this.#clock.now();
     const { plan, timetable } = this.#plans.of(row);
     const live = this.#guarded.find(row.nodeGroup, row.taskId)?.runs ?? [];
@@ -68,6 +71,7 @@ export class Firing {
       for (const run of giveWay) this.#end(owned.partition, nodeGroup, run);
       fired(over ? undefined : { ...row, nextAt, fires: row.fires + runs.length, lastAt: runs.at(-1)?.scheduledAt ?? row.lastAt }, outcome, undefined);
     });
+    return runs.length + passed.length;
   }
 
   /** Stores a fire; memory follows before `fired` is called. */
@@ -155,5 +159,5 @@ export class Firing {
 
 /** About what a fire brings into the store beside jobs. */
 function bytesOf({ runs, passed }: Fire): number {
-  return 256 + 128 * (runs.length + passed.length);
+  return 256 + 1_024 * (runs.length + passed.length);
 }

@@ -24,10 +24,10 @@ describe('owedTimes', () => {
     expect(owedTimes(second, 5_000, 7_500, threshold, 100)).toEqual({ older: undefined, missed: [], onTime: [5_000, 6_000, 7_000], next: 8_000 });
   });
 
-  it('counts as missed what is late by more than the threshold', () => {
-    const { missed, onTime, next } = owedTimes(grid(0, 30_000), 30_000, 120_000, threshold, 100);
-    expect({ missed, onTime, next }).toEqual({ missed: [30_000], onTime: [60_000, 90_000, 120_000], next: 150_000 });
-    expect(owedTimes(grid(0, 30_000), 30_000, 120_001, threshold, 100).missed).toEqual([30_000, 60_000]);
+  it('calls all of them missed, or none, by the oldest alone', () => {
+    const { missed, onTime, next } = owedTimes(grid(0, 30_000), 30_000, 90_000, threshold, 100);
+    expect({ missed, onTime, next }).toEqual({ missed: [], onTime: [30_000, 60_000, 90_000], next: 120_000 });
+    expect(owedTimes(grid(0, 30_000), 30_000, 90_001, threshold, 2)).toEqual({ older: undefined, missed: [30_000, 60_000, 90_000], onTime: [], next: 120_000 });
   });
 
   it('owes the stored time also when the timetable does not know it any more', () => {
@@ -49,10 +49,10 @@ describe('owedTimes', () => {
     const now = 1_500_000;
     const { older, missed, onTime, next } = owedTimes(second, 0, now, threshold, 100);
     expect(missed).toHaveLength(mostMissed);
-    expect(missed.at(-1)).toBe(now - threshold - 1_000);
-    expect(older).toEqual({ count: 440, from: 0, to: 439_000 });
+    expect(missed.at(-1)).toBe(now);
+    expect(older).toEqual({ count: 501, from: 0, to: 500_000 });
     expect(onTime).toEqual([]);
-    expect(next).toBe(now - threshold);
+    expect(next).toBe(now + 1_000);
   });
 
   it.each([
@@ -66,7 +66,7 @@ describe('owedTimes', () => {
     expect(table.asked).toBeLessThan(150_000);
     expect(missed).toHaveLength(mostMissed);
     const all: number[] = [];
-    for (let at = timetable.next(week - threshold - 86_400_000); at !== undefined && at < week - threshold; at = timetable.next(at + 1)) all.push(at);
+    for (let at = timetable.next(week - 86_400_000); at !== undefined && at <= week; at = timetable.next(at + 1)) all.push(at);
     expect(missed).toEqual(all.slice(-mostMissed));
     expect(older?.count).toBe(mostCounted);
   });

@@ -9,9 +9,9 @@ export const mostCounted = 10_000;
 export interface OwedTimes {
   /** Missed times that are too many to be told one by one. */
   older: { count: number; from: number; to: number } | undefined;
-  /** Late by more than the threshold. */
+  /** All that have come, when the oldest of them is late by more than the threshold; otherwise none. */
   missed: number[];
-  /** Those that are late by less; at most `atOnce` of all. */
+  /** Those that have come, when the oldest of them is late by less; at most `atOnce`. */
   onTime: number[];
   /** The scheduled time after these, which may have come as well; undefined: there is none. */
   next: number | undefined;
@@ -21,30 +21,36 @@ export interface OwedTimes {
  * The times from the stored one up to now. It costs a bounded number of steps, however long nobody looked: of a job of
  * every second that rested for a week the newest missed times are searched from now backwards.
  *
- * @param from the stored next time: owed whatever the timetable says by now
- * @param threshold what is late by more is missed
- * @param atOnce how many times one fire can answer
+ * @param from the stored next time: owed whatever the timetable says by now; it alone tells whether times were missed
+ * @param threshold when it is late by more, nobody could fire
+ * @param atOnce how many times that are on time one fire answers
  */
 export function owedTimes(timetable: Timetable, from: number, now: number, threshold: number, atOnce: number): OwedTimes {
-  const onTimeFrom = now - threshold;
-  const missed = take(timetable, from, Math.min(onTimeFrom, now + 1), 2 * mostMissed);
-  let older: OwedTimes['older'];
-  const lastSeen = missed.at(-1);
-  const following = lastSeen === undefined ? from : timetable.next(lastSeen + 1);
-  if (missed.length > mostMissed && following !== undefined) {
-    const newest = following < onTimeFrom ? newestBefore(timetable, following, onTimeFrom) : [];
-    missed.push(...newest);
-    const cut = missed.length - mostMissed;
-    const between = following < onTimeFrom ? count(timetable, following, newest[0] ?? following, mostCounted) : 0;
-    const to = missed[cut - 1] as number;
-    older = { count: Math.min(mostCounted, cut + between), from, to };
-    missed.splice(0, cut);
+  if (from >= now - threshold) {
+    const onTime = take(timetable, from, now + 1, atOnce);
+    return { older: undefined, missed: [], onTime, next: after(timetable, onTime, from) };
   }
-  const left = Math.max(0, atOnce - missed.length - (older === undefined ? 0 : 1));
-  const afterMissed = missed.at(-1);
-  const onTime = take(timetable, afterMissed === undefined ? from : afterMissed + 1, now + 1, left, afterMissed === undefined);
-  const last = onTime.at(-1) ?? afterMissed;
-  return { older, missed, onTime, next: last === undefined ? from : timetable.next(last + 1) };
+  const { older, missed } = missedTimes(timetable, from, now + 1);
+  return { older, missed, onTime: [], next: after(timetable, missed, from) };
+}
+
+/** All times from `from` until before `end`: the newest one by one, the older ones summed up. */
+function missedTimes(timetable: Timetable, from: number, end: number): Pick<OwedTimes, 'older' | 'missed'> {
+  const times = take(timetable, from, end, 2 * mostMissed);
+  if (times.length <= mostMissed) return { older: undefined, missed: times };
+  const following = after(timetable, times, from);
+  const left = following !== undefined && following < end ? following : undefined;
+  const newest = left === undefined ? [] : newestBefore(timetable, left, end);
+  const between = left === undefined ? 0 : count(timetable, left, newest[0] ?? left, mostCounted);
+  times.push(...newest);
+  const older = times.splice(0, times.length - mostMissed);
+  return { older: { count: Math.min(mostCounted, older.length + between), from, to: older.at(-1) ?? from }, missed: times };
+}
+
+/** The time after the last of these; without any it is `from`. */
+function after(timetable: Timetable, times: readonly number[], from: number): number | undefined {
+  const last = times.at(-1);
+  return last === undefined ? from : timetable.next(last + 1);
 }
 
 /** Times from `from` (itself, where `owed`) until before `end`, at most so many. */

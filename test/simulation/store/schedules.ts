@@ -7,7 +7,7 @@ import { isId } from '../../../shared/ids.js';
 import { advance, cancelIdle, keep, runs, sameJob } from './changes.js';
 import { newlyReady, type Row, type StoredSchedule, type Tables, taskKey } from './rows.js';
 
-const maxTimes = 100;
+const maxTimes = 1_001;
 
 export function enroll(tables: Tables, t: Enroll): EnrollOutcome {
   const known = tables.answered(t.id);
