@@ -51,6 +51,7 @@ class TestReceiver implements Receiver {
   readonly inFlight = new Set<string>();
   readonly got: string[] = [];
   readonly masterClaim = 0;
+  clientTime = 0;
   readonly maxInFlight: number;
   ended: LtsError | undefined;
   constructor(maxInFlight = 10) {
