@@ -13,6 +13,7 @@ const row = (seq: number): FeedbackRow => ({
   taskId: `t${seq}`,
   nodeGroup: 'g',
   submitNodeGroup: 'app',
+  scheduledAt: 0,
   state: 'SUCCEEDED',
   outcome: 'SUCCESS',
   message: '',

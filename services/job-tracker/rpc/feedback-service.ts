@@ -120,5 +120,6 @@ export function toJobResult(row: FeedbackRow): JobResult {
     attempt: row.attempt,
     ended_at: row.endedAt,
     deliveries: row.deliveries,
+    scheduled_time: row.scheduledAt,
   };
 }
