@@ -7,23 +7,22 @@ import { jobFromOptions } from './job-from-options.js';
 import { intoBatches, jobsFromLines } from './jobs-from-lines.js';
 import { parseTime } from './parse-time.js';
 
-/** All fields of a schedule, as a line has them. */
-const firing = {
-  cron_expression: '0 0 3 * * ?',
-  cron_dialect: 'CRON_DIALECT_QUARTZ',
-  time_zone: 'Europe/Berlin',
-  dst_gap: 'DST_GAP_POLICY_SKIP',
-  dst_overlap: 'DST_OVERLAP_POLICY_SECOND',
-  repeat_interval: 1_000,
-  repeat_count: -1,
-  repeat_mode: 'REPEAT_MODE_FIXED_DELAY',
-  rely_on_prev_cycle: false,
-  misfire_policy: { action: 'MISFIRE_ACTION_FIRE_ALL', threshold: 1, newest: 2, window: 3 },
-  blocking_policy: { strategy: 'BLOCKING_STRATEGY_SERIAL', limit: 3 },
-  start_time: 1,
-  end_time: 2,
-  daily_window: { from: '09:00', to: '17:00', weekdays: [1, 7] },
-};
+/** All fields of a schedule, as lines have them: of a cron expression, of a repeat, of a window. */
+const firings = [
+  {
+    cron_expression: '0 0 3 * * ?',
+    cron_dialect: 'CRON_DIALECT_QUARTZ',
+    time_zone: 'Europe/Berlin',
+    dst_gap: 'DST_GAP_POLICY_SKIP',
+    dst_overlap: 'DST_OVERLAP_POLICY_SECOND',
+    rely_on_prev_cycle: false,
+    misfire_policy: { action: 'MISFIRE_ACTION_FIRE_ALL', threshold: 1, newest: 2, window: 3 },
+    start_time: 1,
+    end_time: 4_000_000_000_000,
+  },
+  { repeat_interval: 1_000, repeat_count: -1, repeat_mode: 'REPEAT_MODE_FIXED_DELAY', blocking_policy: { strategy: 'BLOCKING_STRATEGY_SERIAL', limit: 3 } },
+  { repeat_interval: 1_000, daily_window: { from: '09:00', to: '17:00', weekdays: [1, 7] } },
+];
 
 const settings = defineSettings(submitOptions);
 const job = (flags: Record<string, unknown>): ReturnType<typeof jobFromOptions> =>
@@ -144,8 +143,8 @@ describe('parseTime', () => {
 
 describe('jobsFromLines', () => {
   it('knows every field of a schedule', () => {
-    const job = { task_id: 't', node_group: 'g', ...firing, type: 'x' };
-    expect(jobsFromLines(JSON.stringify(job))).toMatchObject([job]);
+    const jobs = firings.map((firing) => ({ task_id: 't', node_group: 'g', ...firing, type: 'x' }));
+    expect(jobsFromLines(jobs.map((job) => JSON.stringify(job)).join('\n'))).toMatchObject(jobs);
   });
 
   it('reads jobs with their payload in three forms', () => {
@@ -166,20 +165,37 @@ describe('jobsFromLines', () => {
 
   it.each([
     ['not json', 'line 1 is not JSON'],
-    ['{"node_group":"g"}', 'line 1 is not a job: task_id'],
+    ['{"node_group":"g"}', 'line 1 is not a job: task_id is'],
     ['{"task_id":"a","node_group":"g","prioriti":1}', 'prioriti'],
     ['{"task_id":"a","node_group":"g","priority":"high"}', 'priority'],
     ['{"task_id":"a","node_group":"g","priority":1e12}', 'priority'],
-    ['{"task_id":"a","node_group":"g","cron_dialect":"QUARTZ"}', 'cron_dialect'],
+    ['{"task_id":"a","node_group":"g","cron_expression":"@daily","cron_dialect":"QUARZ"}', 'cron_dialect is "QUARZ"'],
+    ['{"task_id":"a","node_group":"g","cron_expression":"61 * * * *"}', 'the minute is 0 to 59'],
+    ['{"task_id":"a","node_group":"g","cron_expression":"@daily","repeat_interval":5}', 'both cron_expression'],
+    ['{"task_id":"a","node_group":"g","payload":"a text"}', 'payload is not base64'],
+    ['{"task_id":"a","node_group":"g","payload_text":1}', 'payload_text'],
     ['{"task_id":"a","node_group":"g","daily_window":{"from":"09:00","til":"10:00"}}', 'daily_window'],
     ['{"task_id":"a","node_group":"g","payload":"aGk=","payload_text":"x"}', 'more than one payload'],
   ])('refuses %s', (line, message) => {
     expect(() => jobsFromLines(line)).toThrow(message);
   });
 
+  it('takes names with and without their prefix, as the library does', () => {
+    const job = { task_id: 't', node_group: 'g', repeat_interval: 1_000, repeat_count: 3, repeat_mode: 'FIXED_DELAY', misfire_policy: { action: 'SKIP' }, on_worker_loss: 'FAIL' };
+    expect(jobsFromLines(JSON.stringify(job))).toMatchObject([
+      { repeat_mode: 'REPEAT_MODE_FIXED_DELAY', misfire_policy: { action: 'MISFIRE_ACTION_SKIP' }, on_worker_loss: 'ON_WORKER_LOSS_FAIL' },
+    ]);
+  });
+
+  it('names the line of a value that is wrong deep within', () => {
+    const good = { task_id: 't', node_group: 'g' };
+    const bad = { ...good, repeat_interval: 60_000, daily_window: { from: '9', to: '10:00' } };
+    expect(() => jobsFromLines([good, good, bad].map((job) => JSON.stringify(job)).join('\n'))).toThrow(/^line 3 is not a job: daily_window.from is "9"; give HH:MM/);
+  });
+
   it('tells all bad lines, up to 20', () => {
     const lines = ['{"task_id":"a","node_group":"g"}', 'x', '', '{"task_id":"b"}', ...Array.from({ length: 20 }, () => '[]')];
-    expect(() => jobsFromLines(lines.join('\n'))).toThrow(/^line 2 is not JSON: x\nline 4 is not a job: node_group: .*\nline 5 .*[\s\S]*\nline 22 .*\nand 2 more$/);
+    expect(() => jobsFromLines(lines.join('\n'))).toThrow(/^line 2 is not JSON: x\nline 4 is not a job: node_group is .*\nline 5 .*[\s\S]*\nline 22 .*\nand 2 more$/);
   });
 
   it('makes batches that one call may carry', () => {

@@ -1,72 +1,12 @@
-import { z } from 'zod';
+import { LtsError } from '../../shared/errors/lts-error.js';
 import type { Job } from '../../shared/grpc/generated/lts/v1/Job.js';
 import { newId } from '../../shared/ids.js';
+import { checkJob } from '../../shared/job/check-job.js';
 import { UsageError } from './usage-error.js';
 
-const int32 = z.int().min(-2_147_483_648).max(2_147_483_647);
-const milliseconds = z.int().min(0);
-
-/** Those that make a job a schedule. */
-const firingFields = {
-  cron_expression: z.string().optional(),
-  cron_dialect: z.enum(['CRON_DIALECT_AUTO', 'CRON_DIALECT_UNIX', 'CRON_DIALECT_QUARTZ']).optional(),
-  time_zone: z.string().optional(),
-  dst_gap: z.enum(['DST_GAP_POLICY_SKIP', 'DST_GAP_POLICY_RUN_BEFORE', 'DST_GAP_POLICY_RUN_AFTER']).optional(),
-  dst_overlap: z.enum(['DST_OVERLAP_POLICY_FIRST', 'DST_OVERLAP_POLICY_SECOND', 'DST_OVERLAP_POLICY_BOTH']).optional(),
-  repeat_interval: milliseconds.optional(),
-  repeat_count: int32.optional(),
-  repeat_mode: z.enum(['REPEAT_MODE_FIXED_RATE', 'REPEAT_MODE_FIXED_DELAY']).optional(),
-  rely_on_prev_cycle: z.boolean().optional(),
-  misfire_policy: z
-    .strictObject({
-      action: z.enum(['MISFIRE_ACTION_SKIP', 'MISFIRE_ACTION_FIRE_ONCE', 'MISFIRE_ACTION_FIRE_ALL']).optional(),
-      threshold: milliseconds.optional(),
-      newest: int32.optional(),
-      window: milliseconds.optional(),
-    })
-    .optional(),
-  blocking_policy: z
-    .strictObject({
-      strategy: z.enum(['BLOCKING_STRATEGY_SERIAL', 'BLOCKING_STRATEGY_DISCARD_LATER', 'BLOCKING_STRATEGY_COVER_EARLY', 'BLOCKING_STRATEGY_CONCURRENT']).optional(),
-      limit: int32.optional(),
-    })
-    .optional(),
-  start_time: milliseconds.optional(),
-  end_time: milliseconds.optional(),
-  daily_window: z.strictObject({ from: z.string(), to: z.string(), weekdays: z.array(z.int()).optional() }).optional(),
-};
+const base64Form = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 /** The fields of lts.v1.Job as JSON. Beside payload (base64) the payload may be payload_text or payload_json. */
-const jobSchema = z.strictObject({
-  task_id: z.string(),
-  node_group: z.string(),
-  type: z.string().optional(),
-  payload: z.base64().optional(),
-  payload_text: z.string().optional(),
-  payload_json: z.json().optional(),
-  content_type: z.string().optional(),
-  ext_params: z.record(z.string(), z.string()).optional(),
-  priority: int32.optional(),
-  trigger_time: milliseconds.optional(),
-  max_retry_times: int32.optional(),
-  retry_policy: z
-    .strictObject({
-      law: z.enum(['RETRY_LAW_FIXED', 'RETRY_LAW_EXPONENTIAL', 'RETRY_LAW_LIST']).optional(),
-      delay: milliseconds.optional(),
-      max_delay: milliseconds.optional(),
-      delays: z.array(milliseconds).optional(),
-    })
-    .optional(),
-  need_feedback: z.boolean().optional(),
-  submit_node_group: z.string().optional(),
-  replace_on_exist: z.boolean().optional(),
-  execution_timeout: milliseconds.optional(),
-  on_worker_loss: z.enum(['ON_WORKER_LOSS_REQUEUE', 'ON_WORKER_LOSS_FAIL']).optional(),
-  max_lost: int32.optional(),
-  ...firingFields,
-  instance_id: z.string().optional(),
-});
-
 function jobFromLine(line: string, number: number): Job {
   let raw: unknown;
   try {
@@ -74,18 +14,33 @@ function jobFromLine(line: string, number: number): Job {
   } catch {
     throw new UsageError(`line ${number} is not JSON: ${line.slice(0, 80)}`);
   }
-  const parsed = jobSchema.safeParse(raw);
-  if (!parsed.success) {
-    const issues = parsed.error.issues.map((issue) => `${issue.path.join('.')}${issue.path.length > 0 ? ': ' : ''}${issue.message}`);
-    throw new UsageError(`line ${number} is not a job: ${issues.join('; ')}`);
+  try {
+    const job = checkJob(typeof raw === 'object' && raw !== null && !Array.isArray(raw) ? withPayload(raw) : raw);
+    return { ...job, instance_id: job.instance_id || newId() };
+  } catch (error) {
+    if (!(error instanceof LtsError)) throw error;
+    throw new UsageError(`line ${number} is not a job: ${error.message}`);
   }
-  const { payload, payload_text: text, payload_json: json, ...fields } = parsed.data;
-  if ([payload, text, json].filter((value) => value !== undefined).length > 1) throw new UsageError(`line ${number} has more than one payload`);
-  const job = { ...fields, instance_id: fields.instance_id ?? newId() } as Job;
-  if (payload !== undefined) job.payload = Buffer.from(payload, 'base64');
-  if (text !== undefined) Object.assign(job, { payload: Buffer.from(text), content_type: job.content_type ?? 'text/plain' });
-  if (json !== undefined) Object.assign(job, { payload: Buffer.from(JSON.stringify(json)), content_type: job.content_type ?? 'application/json' });
-  return job;
+}
+
+interface PayloadForms {
+  payload?: unknown;
+  payload_text?: unknown;
+  payload_json?: unknown;
+  content_type?: unknown;
+}
+
+/** With the payload as bytes or text, whichever of its forms is given. Throws INVALID_ARGUMENT. */
+function withPayload({ payload, payload_text: text, payload_json: json, ...fields }: PayloadForms): object {
+  if ([payload, text, json].filter((value) => value !== undefined).length > 1) throw new LtsError('INVALID_ARGUMENT', 'it has more than one payload; give one of payload, payload_text, payload_json');
+  if (json !== undefined) return { ...fields, payload: JSON.stringify(json), content_type: fields.content_type ?? 'application/json' };
+  if (text !== undefined) {
+    if (typeof text !== 'string') throw new LtsError('INVALID_ARGUMENT', 'payload_text is no text; give JSON as payload_json');
+    return { ...fields, payload: text, content_type: fields.content_type ?? 'text/plain' };
+  }
+  if (payload === undefined) return fields;
+  if (typeof payload !== 'string' || !base64Form.test(payload)) throw new LtsError('INVALID_ARGUMENT', 'payload is not base64; give plain text as payload_text');
+  return { ...fields, payload: Buffer.from(payload, 'base64') };
 }
 
 const mostProblems = 20;

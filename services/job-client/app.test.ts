@@ -225,13 +225,53 @@ describe('the gateway', () => {
     stream.write({ hello: { submit_node_group: 'shop', client_id: 'app', master_token: 7 } });
     await eventually(() => tracker.frames.length === 1);
     expect(tracker.frames[0]?.hello).toMatchObject({ client_id: 'app', master_token: 7 });
-    const said = { self: true, node_id: 'app', token: 9, lease: 60_000 };
+    const said = { self: true, node_id: 'app', token: 9, lease: 60_000, heard: 0 };
     for (const receiver of tracker.receivers) receiver.write({ results: [], master: said });
     await eventually(() => masters.length === 1);
     expect(masters).toEqual([said]);
     for (const receiver of tracker.receivers) receiver.end();
     await eventually(() => tracker.frames.filter(({ hello }) => hello).length === 2);
     expect(tracker.frames.at(-1)?.hello?.master_token).toBe(9);
+    stream.cancel();
+  });
+
+  it('brings the time of the application to the tracker, and counts its lease from when that came', async () => {
+    const tracker = await startTracker();
+    const gateway = await startGateway(portOf(tracker.address));
+    const feedback = new contract.FeedbackService(gateway.address, credentials.createInsecure(), clientOptions);
+    closing.push(feedback);
+    const stream = feedback.watchFeedback();
+    const heard: number[] = [];
+    stream.on('data', ({ master }: WatchFeedbackResponse__Output) => master && heard.push(master.heard));
+    stream.on('error', () => undefined);
+    const hellos = () => tracker.frames.flatMap(({ hello }) => hello ?? []);
+    const alive = (): number[] => tracker.frames.flatMap((frame) => frame.alive?.monotonic ?? []);
+    const say = (time: number, token: number): void => {
+      for (const receiver of tracker.receivers) receiver.write({ results: [], master: { self: true, node_id: 'app', token, lease: 60_000, heard: time } });
+    };
+    const reconnect = async (): Promise<number | undefined> => {
+      const before = hellos().length;
+      for (const receiver of tracker.receivers) receiver.end();
+      await eventually(() => hellos().length > before);
+      return hellos().at(-1)?.master_token;
+    };
+    stream.write({ hello: { submit_node_group: 'shop', client_id: 'app', monotonic: 500_000_000 } });
+    await eventually(() => hellos().length === 1);
+    expect(hellos()[0]?.monotonic).toBe(500_000_000);
+    // A time that nobody here remembers holds nothing.
+    say(1, 8);
+    await eventually(() => heard.length === 1);
+    expect(await reconnect()).toBe(0);
+    say(500_000_000, 9);
+    await eventually(() => alive().at(-1) === 500_000_000);
+    stream.write({ alive: { monotonic: 500_000_100 } });
+    await eventually(() => {
+      say(500_000_000, 9);
+      return alive().includes(500_000_100);
+    });
+    expect(heard.slice(1).every((time) => time === 500_000_000)).toBe(true);
+    expect(await reconnect()).toBe(9);
+    expect(hellos().at(-1)?.monotonic).toBe(500_000_100);
     stream.cancel();
   });
 

@@ -66,7 +66,6 @@ export class JobClient {
   readonly #nodeId: string;
   readonly #log: Logger;
   readonly #receivers = new Set<ResultReceiver>();
-  #mastership: Mastership = { master: false, nodeId: '', token: 0 };
   readonly #lease = new MasterLease(systemClock, (mastership) => this.#mastershipChanged(mastership));
   readonly #masterListeners = new Set<MasterListener>();
   #closed = false;
@@ -155,7 +154,7 @@ export class JobClient {
     if (!Number.isInteger(maxInFlight) || maxInFlight < 1 || maxInFlight > 10_000) throw new LtsError('INVALID_ARGUMENT', `maxInFlight is ${String(maxInFlight)}; give 1 to 10,000`);
     const { router, clients, clock } = this.#core;
     const hello = { submit_node_group: this.#nodeGroup, client_id: this.#nodeId, max_in_flight: maxInFlight };
-    const master = { onMaster: (said: GroupMaster__Output) => this.#lease.heard(said), masterToken: () => this.#lease.token };
+    const master = { onMaster: (said: GroupMaster__Output) => this.#lease.heard(said), masterToken: () => this.#lease.token, clientTime: () => this.#lease.time };
     const receiver = new ResultReceiver({ router, clients, clock, log: this.#log, hello, ...master }, handler, maxInFlight);
     this.#receivers.add(receiver);
     return {
@@ -168,7 +167,7 @@ export class JobClient {
 
   /** Who the master of the client's group is, as far as this client knows. */
   get mastership(): Mastership {
-    return this.#mastership;
+    return this.#lease.mastership;
   }
 
   /**
@@ -179,7 +178,7 @@ export class JobClient {
   onMaster(listener: MasterListener): { close(): void } {
     this.#requireOpen();
     this.#masterListeners.add(listener);
-    if (this.#mastership.token > 0) listener(this.#mastership);
+    if (this.mastership.token > 0) listener(this.mastership);
     return { close: () => void this.#masterListeners.delete(listener) };
   }
 
@@ -193,7 +192,6 @@ export class JobClient {
   }
 
   #mastershipChanged(mastership: Mastership): void {
-    this.#mastership = mastership;
     this.#log.info('master.changed', { group: this.#nodeGroup, ...mastership });
     for (const listener of this.#masterListeners) listener(mastership);
   }

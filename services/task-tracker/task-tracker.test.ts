@@ -64,6 +64,21 @@ describe('a worker', () => {
     expect(worker.mastership).toEqual({ master: false, nodeId: '', token: 4 });
   });
 
+  it('is master from the time that the tracker brings back, and tells a new one each time', async () => {
+    const tracker = await fakeTracker();
+    const worker = await startWorker(tracker, () => 'done', { nodeId: 'n1' });
+    const { session } = tracker;
+    const told = session.hello?.monotonic ?? 0;
+    expect(told).toBeGreaterThan(0);
+    session.send({ master: { self: true, node_id: 'n1', token: 3, lease: 1, heard: 1 } });
+    await eventually(() => session.pongs.length === 1);
+    expect(session.pongs[0]?.monotonic).toBeGreaterThanOrEqual(told);
+    expect(worker.mastership.master).toBe(false);
+    session.send({ master: { self: true, node_id: 'n1', token: 3, lease: 60_000, heard: session.pongs[0]?.monotonic ?? 0 } });
+    await eventually(() => worker.mastership.master);
+    await eventually(() => session.pongs.length === 2);
+  });
+
   it('tells each way to end by its outcome', async () => {
     const tracker = await fakeTracker();
     const at = new Date(1_900_000_000_000);

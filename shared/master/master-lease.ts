@@ -15,9 +15,11 @@ export interface Mastership {
 export type MasterListener = (mastership: Mastership) => void;
 
 /**
- * What a node makes of the GroupMaster frames that it gets. It is master only as long as it was told so within the
- * lease: a node that its trackers do not hear any more stops being master before another one is chosen. Frames with a
- * smaller token come from a tracker that does not know yet that it is no owner any more.
+ * What a node makes of the GroupMaster frames that it gets. It is master only for the lease, which counts from a time
+ * that the node itself has told and the tracker had heard by its choice, not from the arrival: a frame may have been on
+ * its way for long, or lain there while this process stood still. So a node that its trackers do not hear any more stops
+ * being master before another one is chosen. Frames with a smaller token come from a tracker that does not know yet
+ * that it is no owner any more.
  */
 export class MasterLease {
   readonly #clock: Clock;
@@ -37,14 +39,25 @@ export class MasterLease {
     return this.#known.master && this.#clock.monotonic() < this.#until ? this.#known.token : 0;
   }
 
+  /** Who it is, as far as is known now. */
+  get mastership(): Mastership {
+    return this.#known.master && this.token === 0 ? { master: false, nodeId: '', token: this.#known.token } : this.#known;
+  }
+
+  /** The time of this node, as trackers are told it and bring it back. */
+  get time(): number {
+    return Math.max(Math.floor(this.#clock.monotonic()), 1);
+  }
+
   /** A tracker said who it is. */
-  heard({ self, node_id: nodeId, token, lease }: GroupMaster__Output): void {
+  heard({ self, node_id: nodeId, token, lease, heard }: GroupMaster__Output): void {
     if (this.#closed) return;
     // One token is one choice: what another stream of this node says with it is about another stream.
     if (token < this.#known.token || (token === this.#known.token && this.#known.master && !self)) return;
-    if (self) this.#hold(lease);
-    else this.#timer?.cancel();
-    this.#change({ master: self, nodeId, token });
+    this.#timer?.cancel();
+    if (self) return this.#hold(nodeId, token, heard, lease);
+    this.#until = 0;
+    this.#change({ master: false, nodeId, token });
   }
 
   /** The node leaves its group. */
@@ -58,10 +71,13 @@ export class MasterLease {
     if (this.#known.master) this.#change({ master: false, nodeId: '', token: this.#known.token });
   }
 
-  #hold(leaseMs: number): void {
-    this.#until = this.#clock.monotonic() + leaseMs;
-    this.#timer?.cancel();
-    this.#timer = this.#clock.after(leaseMs, () => this.#end(), { unref: true });
+  #hold(nodeId: string, token: number, heard: number, leaseMs: number): void {
+    const now = this.#clock.monotonic();
+    // Frames of several streams come in any order: an earlier one takes nothing back.
+    this.#until = Math.max(this.#until, (heard > 0 ? Math.min(heard, now) : now) + leaseMs);
+    if (this.#until <= now) return this.#change({ master: false, nodeId: '', token });
+    this.#timer = this.#clock.after(this.#until - now, () => this.#end(), { unref: true });
+    this.#change({ master: true, nodeId, token });
   }
 
   #change(next: Mastership): void {

@@ -31,7 +31,7 @@ export function fires(bench: () => StoreBench): void {
     await open.one(start(seq));
     expect(await open.store.readExecuting(0, 0, 10)).toMatchObject([{ id: run.id, taskId: 'task', dueAt: t0 + 1_000, scheduledAt: t0 + 1_000, policy }]);
     expect(await open.one(finish(seq))).toEqual({ kind: 'finish', applied: true, owedTo: 'clients' });
-    expect(await open.store.readFeedback('clients', allPartitions, 0, t0, 10)).toMatchObject([{ id: run.id, taskId: 'task', state: 'SUCCEEDED' }]);
+    expect(await open.store.readFeedback('clients', allPartitions, 0, t0, 10)).toMatchObject([{ id: run.id, taskId: 'task', scheduledAt: t0 + 1_000, state: 'SUCCEEDED' }]);
   });
 
   it('takes effect once, and only on the schedule, version and time that it names', async () => {

@@ -21,7 +21,7 @@ export function results(bench: () => StoreBench): void {
     const rows = await open.store.readFeedback('clients', allPartitions, 0, t0 + 9, 10);
     expect(rows).toEqual([
       {
-        seq: expect.any(Number), id: second.id, taskId: 'second', nodeGroup: 'group', submitNodeGroup: 'clients', state: 'FAILED', outcome: 'FAILED',
+        seq: expect.any(Number), id: second.id, taskId: 'second', nodeGroup: 'group', submitNodeGroup: 'clients', scheduledAt: 0, state: 'FAILED', outcome: 'FAILED',
         message: 'no', attempt: 1, endedAt: t0 + 5, deliveries: 0, dead: false, nextAt: expect.any(Number), lastError: '',
       },
       expect.objectContaining({ id: first.id, state: 'SUCCEEDED', outcome: 'SUCCESS' }),

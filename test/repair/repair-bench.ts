@@ -38,7 +38,7 @@ export class FakeWorker {
     const stream = { write: (frame: RawWorkResponse) => (setImmediate(() => this.#take(frame)), true), once: () => undefined };
     const writer = new StreamWriter<RawWorkResponse>(stream, { onStall: () => undefined, clock });
     this.session = new WorkerSession({ writer, end: () => undefined, room: () => undefined, read: () => undefined }, clock.monotonic());
-    const hello = { node_id: `w-${this.incarnation}`, incarnation: this.incarnation, node_group: group, types: [], work_threads: slots, host: '', pid: 0, version: '', predecessors: [], master_token: 0 };
+    const hello = { node_id: `w-${this.incarnation}`, incarnation: this.incarnation, node_group: group, types: [], work_threads: slots, host: '', pid: 0, version: '', predecessors: [], master_token: 0, monotonic: 0 };
     this.worker = core.directory.open(hello, 'peer', this.session);
     core.directory.slots(this.worker, slots);
   }

@@ -44,7 +44,7 @@ export class SimClient {
     this.schedules = new ClientSchedules(world, this.#random, this.#parts, group, () => this.#newId(this.#clock.now()), (schedule) => this.#send([schedule], false));
     const hello = { submit_node_group: group, client_id: name, max_in_flight: this.#random.pick([1, 10, 100]) };
     const log = world.logger(this.process);
-    new ResultReceiver({ ...this.#parts, log, hello, onMaster: () => undefined, masterToken: () => 0 }, (result) => this.#handle(result.feedback_id, result.state), 10);
+    new ResultReceiver({ ...this.#parts, log, hello, onMaster: () => undefined, masterToken: () => 0, clientTime: () => 0 }, (result) => this.#handle(result.feedback_id, result.state), 10);
     this.#loadLater();
   }
 

@@ -13,11 +13,12 @@ export const listFeedback: ClientHandler<ValuesOf<typeof feedbackListOptions>> =
   const answer = await target.call<ListFeedbackResponse__Output>((clients, call, answer) => clients.admin.listFeedback(request, call, answer));
   const { entries, unclaimed } = answer;
   output.data(entries, () => ({
-    head: ['feedback id', 'submit group', 'task id', 'state', 'ended', 'deliveries', 'dead', 'next', 'last error'],
+    head: ['feedback id', 'submit group', 'task id', 'scheduled', 'state', 'ended', 'deliveries', 'dead', 'next', 'last error'],
     rows: entries.map(({ result, dead, next_at: nextAt, last_error: lastError }) => [
       result?.feedback_id ?? '',
       result?.submit_node_group ?? '',
       result?.task_id ?? '',
+      formatTime(result?.scheduled_time ?? 0),
       shortName(result?.state, 'INSTANCE_STATE'),
       formatTime(result?.ended_at ?? 0),
       result?.deliveries ?? 0,

@@ -35,6 +35,8 @@ export interface FeedbackStreamParts {
   onMaster: (master: GroupMaster__Output) => void;
   /** The token under which this receiver takes itself for the master; 0: it does not. */
   masterToken: () => number;
+  /** The time of this receiver, which GroupMaster brings back; 0: it has none. */
+  clientTime: () => number;
   /** The tracker knows the receiver. */
   onOpen?: () => void;
 }
@@ -105,7 +107,7 @@ export class FeedbackStream {
     this.#retry?.cancel();
     this.#retry = undefined;
     if (this.#closed || this.#open !== undefined) return;
-    const { clients, hello, onResults, onMaster, masterToken } = this.#parts;
+    const { clients, hello, onResults, masterToken, clientTime } = this.#parts;
     const call = clients.at(this.address).feedback.watchFeedback();
     const writer = new StreamWriter<WatchFeedbackRequest>(call, { clock: this.#clock, onStall: (error) => this.#lost(open, error) });
     const timer = this.#clock.after(helloTimeoutMs, () => this.#lost(open, new Error(`no answer within ${helloTimeoutMs} ms`)), { unref: true });
@@ -115,12 +117,18 @@ export class FeedbackStream {
     call.on('data', ({ results, master }: WatchFeedbackResponse__Output) => {
       if (this.#open !== open) return;
       if (!this.#known) this.#established(open);
-      if (master) onMaster(master);
+      if (master) this.#takeMaster(open, master);
       if (results.length > 0) onResults(this, results);
     });
     call.on('error', (error) => this.#lost(open, error));
     call.on('end', () => this.#lost(open, new Error('the tracker ended the stream')));
-    writer.write({ hello: { ...hello, master_token: masterToken() } });
+    writer.write({ hello: { ...hello, master_token: masterToken(), monotonic: clientTime() } });
+  }
+
+  #takeMaster({ writer }: Open, master: GroupMaster__Output): void {
+    const { onMaster, clientTime } = this.#parts;
+    if (master.heard > 0 && writer.ready) writer.write({ alive: { monotonic: clientTime() } });
+    onMaster(master);
   }
 
   #established(open: Open): void {

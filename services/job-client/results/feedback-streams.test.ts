@@ -28,7 +28,7 @@ function bench() {
     close: () => undefined,
   };
   const hello = { submit_node_group: 'g', client_id: 'c', max_in_flight: 1 };
-  const streams = new FeedbackStreams({ router, clients, clock: new VirtualClock(), log: silentLogger, hello, onResults: () => undefined, onMaster: () => undefined, masterToken: () => 0 });
+  const streams = new FeedbackStreams({ router, clients, clock: new VirtualClock(), log: silentLogger, hello, onResults: () => undefined, onMaster: () => undefined, masterToken: () => 0, clientTime: () => 0 });
   const changed = async (): Promise<number> => {
     for (const listener of listeners) listener();
     await settle();

@@ -65,7 +65,8 @@ describe('onResult', () => {
       await new Promise<void>((resolve) => finish.push(resolve));
     }, { maxInFlight: 7 });
     await eventually(() => tracker.frames.length === 1);
-    expect(tracker.frames[0]?.hello).toEqual({ submit_node_group: 'shop', client_id: 'shop-1', max_in_flight: 7, master_token: 0 });
+    expect(tracker.frames[0]?.hello).toEqual({ submit_node_group: 'shop', client_id: 'shop-1', max_in_flight: 7, master_token: 0, monotonic: expect.any(Number) });
+    expect(tracker.frames[0]?.hello?.monotonic).toBeGreaterThan(0);
     const sent = result();
     send(tracker, sent);
     await eventually(() => taken.length === 1);

@@ -18,6 +18,8 @@ type Call = ServerDuplexStream<WatchFeedbackRequest__Output, WatchFeedbackRespon
 
 const frameResults = 200;
 const frameBytes = 512 * 1024;
+/** Times of an application that are remembered: it tells several within a lease. */
+const mostTimes = 20;
 
 /** The open receivers, so that a leaving gateway can end them. */
 export class FeedbackRelays {
@@ -65,6 +67,8 @@ class FeedbackRelay {
   readonly #master: MasterLease;
   /** What the application took itself for before it came here. */
   #claim = 0;
+  /** What the application told of its clock, the newest last, and when that came here. */
+  #times: { told: number; at: number }[] = [];
   #known = false;
   #closed = false;
 
@@ -92,11 +96,12 @@ class FeedbackRelay {
     failStream(this.#call as unknown as ServerDuplexStream<never, never>, error, this.#log);
   }
 
-  #onFrame({ frame, hello, ack }: WatchFeedbackRequest__Output): void {
+  #onFrame({ frame, hello, ack, alive }: WatchFeedbackRequest__Output): void {
     if (this.#closed) return;
     try {
       if (frame === 'hello' && hello && this.#streams === undefined) return this.#start(hello);
       if (frame === 'ack' && ack && this.#streams !== undefined) return this.#settle(ack.feedback_ids, ack.failures);
+      if (frame === 'alive' && alive && this.#streams !== undefined) return this.#noteTime(alive.monotonic);
       throw new LtsError('BAD_FRAME', this.#streams === undefined ? 'the first frame must be hello' : `a frame with ${frame ?? 'nothing'} in it; send ack frames after the hello`);
     } catch (error) {
       this.fail(error);
@@ -104,12 +109,13 @@ class FeedbackRelay {
   }
 
   #start(hello: FeedbackHello__Output): void {
-    const { submit_node_group: group, client_id: clientId, max_in_flight: max, master_token: claim } = hello;
+    const { submit_node_group: group, client_id: clientId, max_in_flight: max, master_token: claim, monotonic } = hello;
     if (!groupForm.test(group)) throw new LtsError('INVALID_ARGUMENT', `submit_node_group is ${JSON.stringify(group.slice(0, 100))}; give 1 to 64 of the characters A-Z a-z 0-9 . _ : -`);
     if (clientId.length > 128) throw new LtsError('INVALID_ARGUMENT', `client_id has ${clientId.length} characters; give at most 128`);
     if (max < 0 || max > 10_000) throw new LtsError('INVALID_ARGUMENT', `max_in_flight is ${max}; give 1 to 10,000, or 0 for 100`);
     this.#max = max === 0 ? 100 : max;
     this.#claim = claim;
+    this.#noteTime(monotonic);
     this.#log.info('client.online', { group, clientId });
     this.#streams = new FeedbackStreams({
       ...this.#parts,
@@ -118,6 +124,7 @@ class FeedbackRelay {
       onResults: (from, results) => this.#take(from, results),
       onMaster: (master) => this.#passOn(master),
       masterToken: () => this.#master.token || this.#claim,
+      clientTime: () => this.#times.at(-1)?.told ?? 0,
       onOpen: () => this.#sayKnown(),
     });
   }
@@ -126,8 +133,18 @@ class FeedbackRelay {
   #passOn(master: GroupMaster__Output): void {
     if (this.#closed || !this.#writer.ready) return;
     this.#claim = 0;
-    this.#master.heard(master);
+    const heard = this.#timeHere(master.heard);
+    if (heard !== undefined) this.#master.heard({ ...master, heard });
     this.#writer.write({ results: [], master });
+  }
+
+  #noteTime(told: number): void {
+    if (told > 0) this.#times = [...this.#times.slice(1 - mostTimes), { told, at: this.#master.time }];
+  }
+
+  /** When this time of the application came here, by the clock of this process; 0: it tells none; undefined: long ago. */
+  #timeHere(heard: number): number | undefined {
+    return heard === 0 ? 0 : this.#times.find(({ told }) => told === heard)?.at;
   }
 
   #sayKnown(): void {

@@ -61,7 +61,7 @@ class Bench {
     const stream = { write: (frame: RawWorkResponse) => frames.push(frame) > 0, once: () => undefined };
     const writer = new StreamWriter<RawWorkResponse>(stream, { onStall: () => undefined, clock: this.clock });
     const session = new WorkerSession({ writer, end: (error) => this.ends.push(error?.reason), room: () => undefined, read: () => undefined }, this.clock.monotonic());
-    const hello = { node_id: nodeId, incarnation, node_group: 'g', types: [], work_threads: 4, host: '', pid: 0, version: '', predecessors, master_token: 0 };
+    const hello = { node_id: nodeId, incarnation, node_group: 'g', types: [], work_threads: 4, host: '', pid: 0, version: '', predecessors, master_token: 0, monotonic: 0 };
     return { worker: this.directory.open(hello, 'peer', session), session, frames };
   }
 }
@@ -85,6 +85,15 @@ describe('WorkerDirectory', () => {
     expect(worker.credits).toBe(0);
     bench.directory.inventory(worker, [], true);
     expect(worker.credits).toBe(4);
+  });
+
+  it('brings back to the master the newest time of its clock', async () => {
+    bench.adopt();
+    const { worker, session, frames } = bench.connect('i1');
+    bench.directory.inventory(worker, [], true);
+    bench.directory.clocks.pong(worker, session, { nonce: 0, running: 0, blocked: 0, clock: 0, monotonic: 77 });
+    await bench.clock.advance(graceMs);
+    expect(frames.at(-1)?.master?.heard).toBe(77);
   });
 
   it('loses nothing before the grace time is over, and everything then', async () => {

@@ -51,7 +51,11 @@ export class WorkerDirectory {
     this.#clock = clock;
     this.#log = log;
     this.clocks = new WorkerClocks(clock, log);
-    const port = { nameOf: ({ identity }: Worker) => identity.nodeId, tell: ({ session }: Worker, master: GroupMaster) => session?.master(master) };
+    const port = {
+      nameOf: ({ identity }: Worker) => identity.nodeId,
+      heardOf: ({ session }: Worker) => session?.workerTime ?? 0,
+      tell: ({ session }: Worker, master: GroupMaster) => session?.master(master),
+    };
     this.masters = new GroupMasters(groups, port, settings.graceMs, clock);
   }
 
@@ -90,6 +94,7 @@ export class WorkerDirectory {
     const worker = known ?? this.#add(identity, hello.node_group);
     worker.session?.end(new LtsError('CANCELLED', `the same process (${hello.incarnation}) opened a newer stream`));
     worker.session = session;
+    session.workerTime = hello.monotonic;
     worker.info = { workThreads: hello.work_threads, host: hello.host.slice(0, longestName), pid: hello.pid, version: hello.version.slice(0, longestName), address };
     worker.types = new Set(hello.types);
     worker.predecessors = new Set(hello.predecessors);

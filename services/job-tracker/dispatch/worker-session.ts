@@ -48,6 +48,8 @@ export class WorkerSession {
   heardAt: number;
   /** How long its running thread has not answered, in milliseconds. */
   blockedMs = 0;
+  /** The newest time of the worker's monotonic clock that came from it; 0: it tells none. */
+  workerTime = 0;
   /** That of the worker's host. */
   readonly clock = new ClockOffset();
   closed = false;
@@ -111,8 +113,9 @@ export class WorkerSession {
   }
 
   /** @param now monotonic */
-  pong({ nonce, blocked, clock }: Pong__Output, now: number): void {
+  pong({ nonce, blocked, clock, monotonic }: Pong__Output, now: number): void {
     this.blockedMs = blocked;
+    this.workerTime = monotonic;
     this.clock.answered(nonce, clock, now);
   }
 

@@ -10,7 +10,7 @@ export class ClientMasters extends GroupMasters<Receiver> {
   readonly #delivery: FeedbackDelivery;
 
   constructor(groups: OwnedGroups, delivery: FeedbackDelivery, graceMs: number, clock: Clock) {
-    super(groups, { nameOf: ({ clientId }) => clientId, tell: (receiver, master) => receiver.master(master) }, graceMs, clock);
+    super(groups, { nameOf: ({ clientId }) => clientId, heardOf: ({ clientTime }) => clientTime, tell: (receiver, master) => receiver.master(master) }, graceMs, clock);
     this.#groups = groups;
     this.#delivery = delivery;
   }

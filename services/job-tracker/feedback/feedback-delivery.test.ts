@@ -13,6 +13,7 @@ const row = (seq: number): FeedbackRow => ({
   taskId: `t${seq}`,
   nodeGroup: 'g',
   submitNodeGroup: 'app',
+  scheduledAt: 0,
   state: 'SUCCEEDED',
   outcome: 'SUCCESS',
   message: '',
@@ -51,6 +52,7 @@ class TestReceiver implements Receiver {
   readonly inFlight = new Set<string>();
   readonly got: string[] = [];
   readonly masterClaim = 0;
+  clientTime = 0;
   readonly maxInFlight: number;
   ended: LtsError | undefined;
   constructor(maxInFlight = 10) {

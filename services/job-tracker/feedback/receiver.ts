@@ -11,6 +11,8 @@ export interface Receiver {
   readonly maxInFlight: number;
   /** The token under which it takes itself for the master of its group; 0: it does not. */
   readonly masterClaim: number;
+  /** The newest time of its monotonic clock that came from it; 0: it tells none. */
+  clientTime: number;
   /** Delivered and not settled. */
   readonly inFlight: Set<string>;
   /** Whether the stream takes a frame now. */

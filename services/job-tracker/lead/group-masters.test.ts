@@ -10,6 +10,7 @@ const graceMs = 9_000;
 class Member {
   readonly told: GroupMaster[] = [];
   readonly name: string;
+  heard = 0;
   constructor(name: string) {
     this.name = name;
   }
@@ -26,7 +27,7 @@ class Owner {
   readonly groups = new OwnedGroups(1_000);
   readonly masters: GroupMasters<Member>;
   constructor() {
-    const port = { nameOf: ({ name }: Member) => name, tell: (member: Member, master: GroupMaster) => void member.told.push(master) };
+    const port = { nameOf: ({ name }: Member) => name, heardOf: ({ heard }: Member) => heard, tell: (member: Member, master: GroupMaster) => void member.told.push(master) };
     this.masters = new GroupMasters(this.groups, port, graceMs, this.clock);
   }
 
@@ -53,9 +54,16 @@ describe('GroupMasters', () => {
     join(a, b);
     const { token } = a;
     expect(token).toBeGreaterThan(0);
-    expect(a.last).toEqual({ self: true, node_id: 'a', token, lease: 7_500 });
-    expect(b.last).toEqual({ self: false, node_id: 'a', token, lease: 7_500 });
+    expect(a.last).toEqual({ self: true, node_id: 'a', token, lease: 7_500, heard: 0 });
+    expect(b.last).toEqual({ self: false, node_id: 'a', token, lease: 7_500, heard: 0 });
     expect([owner.masters.tokenOf('g', a), owner.masters.tokenOf('g', b)]).toEqual([token, 0]);
+  });
+
+  it('brings back to each member the newest time that came from it', () => {
+    join(a, b);
+    [a.heard, b.heard] = [17, 4];
+    owner.masters.renew();
+    expect([a.last?.heard, b.last?.heard]).toEqual([17, 4]);
   });
 
   it('waits for the grace time when the stream of the master is lost, then takes the next with a greater token', async () => {

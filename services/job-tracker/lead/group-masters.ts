@@ -5,6 +5,8 @@ import type { OwnedGroups } from '../queue/owned-groups.js';
 /** How the members of groups are named and told. */
 export interface MemberPort<M> {
   nameOf(member: M): string;
+  /** The newest time of its own clock that the member has told; 0: it tells none. */
+  heardOf(member: M): number;
   /** May be lost: it is said again with each `renew`. */
   tell(member: M, master: GroupMaster): void;
 }
@@ -25,8 +27,9 @@ interface Group<M> {
 /**
  * One master for each group, chosen by the owner of the group's partition.
  *
- * The oldest connected member is master, and stays it as long as its stream is good. A mastership is a lease: the master
- * is told again and again, and is none any more in its own eyes when it was not told for five sixths of the grace time.
+ * The oldest connected member is master, and stays it as long as its stream is good. A mastership is a lease of five
+ * sixths of the grace time: the master is told again and again, each time with the newest time of its own clock that has
+ * come from it, and counts the lease from there (shared/master/master-lease.ts).
  * The next one is chosen when the old one has left for certain, or a whole grace time after its stream was lost, so that
  * two do not overlap unless a node stands still. A new owner knows no master: the one that says it is one stays it;
  * else the choice waits for the grace time. Every choice has a greater token than all before it, also those of earlier
@@ -152,7 +155,7 @@ export class GroupMasters<M> {
   #tell(group: Group<M>, member: M): void {
     const { master, token, lost } = group;
     if (master === undefined || lost) return;
-    this.#port.tell(member, { self: member === master, node_id: this.#port.nameOf(master), token, lease: GroupMasters.leaseMs(this.#graceMs) });
+    this.#port.tell(member, { self: member === master, node_id: this.#port.nameOf(master), token, lease: GroupMasters.leaseMs(this.#graceMs), heard: this.#port.heardOf(member) });
   }
 
   #forgetEmpty(group: Group<M>): void {

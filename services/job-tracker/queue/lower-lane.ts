@@ -18,6 +18,8 @@ export interface FeedbackRow {
   taskId: string;
   nodeGroup: string;
   submitNodeGroup: string;
+  /** The scheduled time of a run; 0 of any other job. */
+  scheduledAt: number;
   state: FinalState;
   outcome: AttemptOutcome | undefined;
   message: string;

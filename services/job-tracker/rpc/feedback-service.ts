@@ -72,7 +72,8 @@ function openReceiver(call: FeedbackCall, { delivery, masters, ownership, clock,
       } else if (frame.frame === 'ack' && frame.ack && receiver !== undefined) {
         const failures = frame.ack.failures.map(({ feedback_id, message }) => ({ id: feedback_id, message }));
         delivery.settle(receiver, frame.ack.feedback_ids, failures);
-      } else throw new LtsError('BAD_FRAME', `frame ${frame.frame ?? '(empty)'} does not come here; send hello once, then ack`);
+      } else if (frame.frame === 'alive' && frame.alive && receiver !== undefined) receiver.clientTime = frame.alive.monotonic;
+      else throw new LtsError('BAD_FRAME', `frame ${frame.frame ?? '(empty)'} does not come here; send hello once, then ack`);
     } catch (error) {
       end(error as LtsError);
     }
@@ -94,6 +95,7 @@ function toReceiver(hello: FeedbackHello__Output, address: string, writer: Strea
     since: clock.now(),
     maxInFlight: max_in_flight === 0 ? defaultInFlight : max_in_flight,
     masterClaim: hello.master_token,
+    clientTime: hello.monotonic,
     inFlight: new Set(),
     ready: () => writer.ready,
     master: (master) => {
@@ -118,5 +120,6 @@ export function toJobResult(row: FeedbackRow): JobResult {
     attempt: row.attempt,
     ended_at: row.endedAt,
     deliveries: row.deliveries,
+    scheduled_time: row.scheduledAt,
   };
 }

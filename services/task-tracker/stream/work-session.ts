@@ -142,7 +142,7 @@ export class WorkSession {
     else if (frame.logs_ack) host.onLogsAck(this, frame.logs_ack);
     else if (frame.cancels) host.onCancels(this, frame.cancels);
     else if (frame.owns) host.onOwns(this, frame.owns);
-    else if (frame.master) host.onMaster(frame.master);
+    else if (frame.master) this.#takeMaster(frame.master);
     else if (frame.drain) host.onDrain(this, frame.drain.owner);
     else if (frame.welcome) {
       this.#silenceMs = Math.max(frame.welcome.ping_interval * 3, 1_000);
@@ -150,6 +150,12 @@ export class WorkSession {
       this.#watch = this.#watchSilence();
       host.onWelcome(this, frame.welcome);
     }
+  }
+
+  /** A tracker that brings times of this worker back gets a new one for the next lease. */
+  #takeMaster(master: GroupMaster__Output): void {
+    if (master.self && master.heard > 0) this.#pongNonce ??= 0;
+    this.#host.onMaster(master);
   }
 
   /** A peer that says nothing for too long is given up, whatever its connection looks like. */

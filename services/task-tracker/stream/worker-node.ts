@@ -161,11 +161,11 @@ export class WorkerNode implements SessionHost {
   }
 
   hello(): Hello {
-    return { ...this.#ports.hello, predecessors: this.#takenOver.named(), master_token: this.masterToken };
+    return { ...this.#ports.hello, predecessors: this.#takenOver.named(), master_token: this.masterToken, monotonic: this.#master.time };
   }
 
-  pong(): { running: number; blocked: number; clock: number } {
-    return { running: this.attempts.running, blocked: this.#pulse.blockedMs, clock: this.#ports.clock.now() };
+  pong(): { running: number; blocked: number; clock: number; monotonic: number } {
+    return { running: this.attempts.running, blocked: this.#pulse.blockedMs, clock: this.#ports.clock.now(), monotonic: this.#master.time };
   }
 
   nextFrame(session: WorkSession): WorkRequest | undefined {

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { FinalState } from '../../../services/job-tracker/queue/instance-state.js';
 import type { NewlyReady } from '../../../services/job-tracker/queue/queue-store.js';
+import { isRunKey } from '../../../services/job-tracker/queue/task-key.js';
 import { decodeJob } from '../../../shared/grpc/job-codec.js';
 import { newlyReady, type Row, type Tables, taskKey } from './rows.js';
 
@@ -29,9 +30,9 @@ export function end(tables: Tables, row: Row, state: FinalState, at: number, mes
   Object.assign(row, { state, endedAt: at, message, worker: { nodeId: '', incarnation: '' } });
   tables.live.delete(row.seq);
   if (row.owes === undefined || state === 'REPLACED') return undefined;
-  const { id, taskId, nodeGroup, owes, outcome, attempts } = row;
+  const { id, taskId, nodeGroup, owes, outcome, attempts, key, scheduledAt } = row;
   tables.feedback.set(id, {
-    seq: ++tables.lastOwed, id, taskId, nodeGroup, submitNodeGroup: owes, state, outcome, message, attempt: attempts, endedAt: at, deliveries: 0, dead: false, nextAt: 0, lastError: '',
+    seq: ++tables.lastOwed, id, taskId, nodeGroup, submitNodeGroup: owes, scheduledAt: isRunKey(key) ? scheduledAt : 0, state, outcome, message, attempt: attempts, endedAt: at, deliveries: 0, dead: false, nextAt: 0, lastError: '',
   });
   return owes;
 }

@@ -1,5 +1,5 @@
 import type { FeedbackRow } from '../../queue-store.js';
-import { taskIdOf } from '../../task-key.js';
+import { isRunKey, taskIdOf } from '../../task-key.js';
 import { finalStateOf, outcomeOf } from '../codes.js';
 import type { RunStatement } from './ordered-calls.js';
 
@@ -12,10 +12,10 @@ interface FeedbackData extends Omit<FeedbackRow, 'state' | 'outcome'> {
 const mostCounted = 100_000;
 
 /** Of keys (client_id, part, …) of the queue's index: a page from each partition, then the oldest of them. */
-const select = (keys: string, order: string): string => `SELECT f.owed AS seq, f.id, i.task_id AS "taskId", g.name AS "nodeGroup", c.name AS "submitNodeGroup",
+const select = (keys: string, order: string): string => `SELECT f.owed AS seq, f.id, i.task_id AS "taskId", i.due_at AS "scheduledAt", g.name AS "nodeGroup", c.name AS "submitNodeGroup",
     e.state, e.outcome, e.message, e.attempts AS attempt, e.ended_at AS "endedAt", f.deliveries, f.dead, f.next_at AS "nextAt", f.last_error AS "lastError"
   FROM (${keys}) f JOIN lts.client_group c USING (client_id)
-  CROSS JOIN LATERAL (SELECT group_id, task_id FROM lts.instance WHERE id = f.id OFFSET 0) i
+  CROSS JOIN LATERAL (SELECT group_id, task_id, due_at FROM lts.instance WHERE id = f.id OFFSET 0) i
   CROSS JOIN LATERAL (SELECT * FROM lts.ended WHERE id = f.id OFFSET 0) e JOIN lts.node_group g USING (group_id) ORDER BY ${order}`;
 
 const dueSelect = select(
@@ -61,5 +61,6 @@ export class FeedbackReads {
 }
 
 function feedbackRow(row: FeedbackData): FeedbackRow {
-  return { ...row, taskId: taskIdOf(row.taskId), state: finalStateOf(row.state), outcome: outcomeOf(row.outcome) };
+  const scheduledAt = isRunKey(row.taskId) ? row.scheduledAt : 0;
+  return { ...row, taskId: taskIdOf(row.taskId), scheduledAt, state: finalStateOf(row.state), outcome: outcomeOf(row.outcome) };
 }

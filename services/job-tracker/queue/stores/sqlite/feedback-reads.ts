@@ -1,7 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { idFromBytes } from '../../../../../shared/ids.js';
 import type { FeedbackRow } from '../../queue-store.js';
-import { taskIdOf } from '../../task-key.js';
+import { isRunKey, taskIdOf } from '../../task-key.js';
 import { finalStateOf, outcomeOf } from '../codes.js';
 
 interface FeedbackData extends Omit<FeedbackRow, 'id' | 'state' | 'outcome' | 'dead'> {
@@ -11,7 +11,7 @@ interface FeedbackData extends Omit<FeedbackRow, 'id' | 'state' | 'outcome' | 'd
   dead: number;
 }
 
-const select = `SELECT f.owed AS seq, i.id, i.task_id AS taskId, g.name AS nodeGroup, c.name AS submitNodeGroup, e.state, e.outcome, e.message,
+const select = `SELECT f.owed AS seq, i.id, i.task_id AS taskId, i.due_at AS scheduledAt, g.name AS nodeGroup, c.name AS submitNodeGroup, e.state, e.outcome, e.message,
     e.attempts AS attempt, e.ended_at AS endedAt, f.deliveries, f.dead, f.next_at AS nextAt, f.last_error AS lastError
   FROM client_group c CROSS JOIN feedback f ON f.client_id = c.client_id CROSS JOIN instance i ON i.seq = f.seq
   CROSS JOIN ended e ON e.seq = f.seq CROSS JOIN node_group g ON g.group_id = i.group_id`;
@@ -55,5 +55,6 @@ export class FeedbackReads {
 }
 
 function feedbackRow(row: FeedbackData): FeedbackRow {
-  return { ...row, id: idFromBytes(row.id), taskId: taskIdOf(row.taskId), state: finalStateOf(row.state), outcome: outcomeOf(row.outcome), dead: row.dead === 1 };
+  const scheduledAt = isRunKey(row.taskId) ? row.scheduledAt : 0;
+  return { ...row, id: idFromBytes(row.id), taskId: taskIdOf(row.taskId), scheduledAt, state: finalStateOf(row.state), outcome: outcomeOf(row.outcome), dead: row.dead === 1 };
 }
