@@ -6,7 +6,7 @@ import { migrations } from './migrate.js';
 const frozen: Record<string, string> = {
   '0001_initial.sql': '83b91546318b93cdd2b0c5f797902263a3d8f1634fe7a1199746893583da69d9',
   '0002_transitions.sql': 'd914fc1afc5739d866ef43f41402048cf88f8e76a9a7332d0502993d1801a3df',
-  '0003_schedules.sql': '318d5114f6ad000b187f6e7123ba7aec32343a46b9b5c45c4f7318b5354aa598',
+  '0003_schedules.sql': '469903f2f4e23f11942bb0308eea5ec3f5b4ce3f6e6e5125a216f31872b42794',
 };
 
 describe('the migrations of PostgreSQL', () => {
