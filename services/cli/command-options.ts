@@ -79,7 +79,7 @@ export const triggerOptions = {
   ...whichOptions,
   param: { ...param, description: 'An entry of ext_params; may be repeated. With one, those of the job are left out.' },
   payload: { schema: text({ max: 1_048_576 }), description: 'In place of the payload of the job.' },
-  at: { schema: text({ word: 'time' }), description: 'The scheduled time for which the run stands, such as one that was missed: 2026-12-31T23:00:00Z, or milliseconds since 1970; without it: now.' },
+  at: { schema: text({ word: 'time' }), description: 'The scheduled time for which the run stands, such as one that was missed: 2026-12-31T23:00:00Z, or milliseconds since 1970; not after now; without it: now.' },
 } as const;
 
 export const logsOptions = {

@@ -53,6 +53,7 @@ const jobService = {
   SubmitJob: handlers.unary(({ job }: SubmitJobRequest__Output) => {
     if (job?.task_id === 'full') throw new LtsError('BACKLOG_FULL', 'the group g has 5 jobs, its limit is 5');
     if (job?.task_id === 'moved' && ownerAddress !== '') throw new LtsError('NOT_OWNER', 'not here', { owner: ownerAddress });
+    if (job?.node_group === 'taken') return { result: { instance_id: job.instance_id, outcome: 'SUBMIT_OUTCOME_DUPLICATE_IGNORED' as const, existing_instance_id: 'i-there' } };
     return { result: { instance_id: job?.instance_id ?? '', outcome: 'SUBMIT_OUTCOME_ACCEPTED' as const } };
   }),
   SubmitJobs: handlers.unary(({ jobs }: SubmitJobsRequest__Output) => ({
@@ -251,6 +252,18 @@ describe('lts', () => {
     const cron = ['--task-id', 'nightly', '--group', 'g', '--cron', '@daily'];
     expect(await run(['job', 'submit', ...cron, '--wait'])).toMatchObject({ code: 2, out: '', err: expect.stringContaining('task nightly is a schedule') });
     expect(await run(['job', 'submit', ...cron])).toMatchObject({ code: 0, out: expect.stringContaining('ACCEPTED'), err: 'a schedule; see: lts schedule get --task-id nightly --group g\n' });
+  });
+
+  it('says what is in the place of a duplicate, and what --replace does not do', async () => {
+    const submit = async (taskId: string, ...more: string[]) => (await run(['job', 'submit', '--task-id', taskId, '--group', 'taken', ...more])).err;
+    // 'none' is no schedule, every other task is one.
+    const cancel = (taskId: string) => `; cancel it first: lts job cancel --task-id ${taskId} --group taken\n`;
+    const waits = 'a one-shot job of task none waits already; see: lts job get i-there';
+    const stands = 'task nightly is a schedule already; see: lts schedule get --task-id nightly --group taken';
+    expect(await submit('none', '--cron', '@daily', '--replace')).toBe(`${waits}\n--replace does not put a schedule in the place of a one-shot job${cancel('none')}`);
+    expect(await submit('nightly', '--replace')).toBe(`${stands}\n--replace does not put a one-shot job in the place of a schedule${cancel('nightly')}`);
+    expect(await submit('none')).toBe(`${waits}; to put this one in its place: --replace\n`);
+    expect(await submit('nightly', '--cron', '@daily')).toBe(`${stands}; to put this one in its place: --replace\n`);
   });
 
   it('lists schedules page by page, and shows one with the times to come', async () => {

@@ -35,6 +35,15 @@ describe('lts schedule preview', () => {
     expect(JSON.parse(out)).toEqual({ error: expect.stringContaining('two ways') });
   });
 
+  it('notes that H and @every fire at times of the task, unless it is named', async () => {
+    const note = expect.stringContaining('--spread group/task');
+    const first = ['--from', '2026-01-01', '--count', '1'];
+    expect(await run(['--cron', 'H H * * *', ...first])).toMatchObject({ code: 0, err: note });
+    expect(await run(['--cron', '@every 1h', '--json', ...first])).toMatchObject({ code: 0, err: note });
+    expect(await run(['--cron', 'H H * * *', '--spread', 'demo/report', ...first])).toMatchObject({ code: 0, err: '' });
+    expect(await run(['--cron', '0 3 * * *', ...first])).toMatchObject({ code: 0, err: '' });
+  });
+
   it('shows a daily window', async () => {
     const { out } = await run(['--window', '22:00-02:00', '--every', '2h', '--weekdays', 'FRI,SAT', '--from', '2026-01-01', '--count', '4', '--json']);
     expect(JSON.parse(out)).toEqual({ fires: ['2026-01-02T22:00:00Z', '2026-01-03T00:00:00Z', '2026-01-03T02:00:00Z', '2026-01-03T22:00:00Z'] });

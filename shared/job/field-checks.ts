@@ -7,6 +7,8 @@ import { LtsError } from '../errors/lts-error.js';
 
 const longestMs = 366 * 86_400_000;
 const maxPayloadBytes = 1024 * 1024;
+/** 9999-12-31T23:59:59.999Z. Beyond lie times that no Date can show, and what stores keep for "not yet". */
+const lastTime = 253_402_300_799_999;
 
 export type Values = Record<string, unknown>;
 export type FieldCheck = (value: unknown, field: string) => unknown;
@@ -68,8 +70,8 @@ export function params(value: unknown, field: string): unknown {
 
 export function time(value: unknown, field: string): unknown {
   const ms = value instanceof Date ? value.getTime() : value;
-  if (typeof ms === 'number' && Number.isSafeInteger(ms) && ms >= 0) return ms;
-  return refuse(field, value, 'give milliseconds since 1970 UTC, or a Date');
+  if (typeof ms === 'number' && Number.isSafeInteger(ms) && ms >= 0 && ms <= lastTime) return ms;
+  return refuse(field, value, `give milliseconds since 1970 UTC, or a Date, at most ${lastTime} (the end of the year 9999)`);
 }
 
 /** Names of the contract with or without their prefix; numbers are for other languages. */

@@ -15,7 +15,8 @@ export function parseInstant(value: string | number): number | undefined {
 
 /** ISO 8601 in UTC: 2026-01-05T12:00:00Z, with milliseconds only where there are some; undefined for no instant. */
 export function formatInstant(instant: number): string | undefined {
-  return Number.isNaN(instant) ? undefined : new Date(instant).toISOString().replace('.000Z', 'Z');
+  const date = new Date(instant);
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString().replace('.000Z', 'Z');
 }
 
 /** The time of a wall clock with this offset: 2026-01-05T13:00:00+01:00. All in milliseconds. */

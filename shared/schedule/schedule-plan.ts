@@ -5,6 +5,7 @@ import { cron, type CronDialect, type GapPolicy, type OverlapPolicy } from './cr
 import { dailyWindow } from './daily-window.js';
 import { grid } from './grid.js';
 import { LruCache } from './lru-cache.js';
+import { isSpread } from './spread.js';
 import type { Timetable } from './timetable.js';
 
 /** When a schedule fires and what becomes of its fires. A plain value; times in milliseconds. */
@@ -117,8 +118,7 @@ function unbounded(times: SchedulePlan['times'], spread: string): Timetable {
   if (times.kind === 'repeat') return grid(times.first, times.interval);
   if (times.kind === 'window') return dailyWindow(times);
   const { expression, dialect, zone, gap, overlap } = times;
-  // Only H and @every look at it.
-  const own = /(^|[ \t,])h|@every/i.test(expression) ? spread : '';
+  const own = isSpread(expression) ? spread : '';
   const key = [expression, dialect, zone, gap, overlap, own].join('\n');
   return crons.get(key) ?? crons.set(key, cron({ expression, dialect, zone, gap, overlap, spread: own }));
 }

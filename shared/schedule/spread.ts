@@ -11,3 +11,8 @@ export function spreadBelow(size: number, spread: string, part: string): number 
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return ((hash ^ (hash >>> 16)) >>> 0) % size;
 }
+
+/** Whether a cron expression looks at what it is spread by: only H and @every do. */
+export function isSpread(expression: string): boolean {
+  return /(^|[ \t,])h|@every/i.test(expression);
+}

@@ -179,6 +179,13 @@ describe('managing a schedule', () => {
   });
 
   describe('trigger', () => {
+    it('refuses a time that is still to come, and takes the present one', async () => {
+      await bench.cron();
+      await expect(bench.trigger({ scheduledTime: bench.now + 1_000 })).rejects.toMatchObject({ reason: 'INVALID_ARGUMENT', message: expect.stringContaining('still to come') });
+      await expect(bench.trigger({ scheduledTime: Number.MAX_SAFE_INTEGER })).rejects.toMatchObject({ reason: 'INVALID_ARGUMENT' });
+      expect(await bench.trigger({ scheduledTime: bench.now })).toMatchObject({ waits: false });
+    });
+
     it('runs at once, with other parameters and for another time, and moves nothing', async () => {
       await bench.cron({ cron_expression: '0 0 1 1 *', ext_params: { a: '1', b: '2' }, payload: Buffer.from('own') });
       const before = await bench.row();

@@ -40,6 +40,7 @@ export class LimitChecks {
       const t = transitions[i];
       if (t?.kind === 'start' && outcome.kind === 'start' && outcome.started) add(started, tables.rows.get(t.seq)?.nodeGroup ?? '');
       if (t?.kind === 'admit' && outcome.kind === 'admit' && 'placement' in outcome && outcome.placement === 'started') add(started, t.nodeGroup);
+      if (t?.kind === 'fire' && outcome.kind === 'fire' && outcome.applied) for (const { placement } of outcome.runs) if (placement === 'started') add(started, t.nodeGroup);
     }
     for (const [nodeGroup, given] of this.#given) {
       const held = epochs.find(({ partition }) => partition === tables.groups.get(nodeGroup)?.partition);

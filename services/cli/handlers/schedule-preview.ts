@@ -5,6 +5,7 @@ import { cron } from '../../../shared/schedule/cron.js';
 import { dailyWindow } from '../../../shared/schedule/daily-window.js';
 import { formatInstant, formatLocal } from '../../../shared/schedule/instant.js';
 import { preview, type PreviewedFire, previewFires, readPreviewRequest, toAnswer } from '../../../shared/schedule/preview.js';
+import { isSpread } from '../../../shared/schedule/spread.js';
 import type { Timetable } from '../../../shared/schedule/timetable.js';
 import { parseTimeOfDay, parseWeekdays } from '../../../shared/schedule/window-text.js';
 import { systemClock } from '../../../shared/time/clock.js';
@@ -26,6 +27,9 @@ export const previewSchedule: ClientHandler<PreviewOptions> = async ({ options, 
     const fires = options.window === undefined ? previewCron(options) : previewWindow(options);
     if (options.json) new Output('json').item(toAnswer(fires), () => '');
     else output.data(toAnswer(fires), () => (fires.length === 0 ? 'It never fires again.' : toRows(fires)));
+    if (options.cron !== undefined && options.spread === undefined && isSpread(options.cron)) {
+      output.message('H and @every are spread by group and task: a schedule fires at times of its own; to see them: --spread group/task, such as --spread demo/report');
+    }
     return 'ok';
   } catch (error) {
     if (!(error instanceof LtsError)) throw error;

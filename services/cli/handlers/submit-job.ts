@@ -10,6 +10,7 @@ import { jobFromOptions, readInput, type SubmitOptions } from '../job-from-optio
 import { intoBatches, jobsFromLines } from '../jobs-from-lines.js';
 import { type Output, shortName } from '../output.js';
 import type { Target } from '../target.js';
+import { tellDuplicate } from '../tell-duplicate.js';
 import { UsageError } from '../usage-error.js';
 
 /** lts job submit: one job from the options, or a batch from a file. */
@@ -19,7 +20,7 @@ export const submitJob: ClientHandler<SubmitOptions> = async ({ options, target,
   if (schedule !== undefined) throw new UsageError(`--wait waits for one run, and task ${schedule.task_id} is a schedule, which has many; leave it out`);
   const results = options.file === undefined ? [await submitOne(jobs[0] ?? {}, target)] : await submitBatches(jobs, target, output);
   if (!options.wait) print(results, output);
-  if (options.file === undefined && jobs.some(isSchedule)) output.message(`a schedule; see: lts schedule get --task-id ${options.taskId} --group ${options.group}`);
+  if (options.file === undefined) await hint(jobs[0] ?? {}, results[0], target, output);
   const exit = worst(results);
   if (exit !== 'ok') {
     if (options.wait) print(results, output);
@@ -35,6 +36,11 @@ export const submitJob: ClientHandler<SubmitOptions> = async ({ options, target,
   });
   return waitForEnd(ids, options.waitTimeout, target, output);
 };
+
+async function hint(job: Job, result: SubmitResult__Output | undefined, target: Target, output: Output): Promise<void> {
+  if (result?.outcome === 'SUBMIT_OUTCOME_DUPLICATE_IGNORED') output.message(await tellDuplicate(job, result.existing_instance_id, target));
+  else if (isSchedule(job)) output.message(`a schedule; see: lts schedule get --task-id ${job.task_id} --group ${job.node_group}`);
+}
 
 function shown(ids: readonly string[]): string {
   return ids.length === 1 ? `${ids[0]}` : `${ids.length} jobs, ${ids[0]} first`;

@@ -35,6 +35,8 @@ export class Firing {
   readonly #plans: PlanCache;
   readonly #clock: Clock;
   readonly #newId: (now: number) => string;
+  /** Fires that wait until it is known whether a run of their task is made. */
+  #waiting: (() => void)[] = [];
 
   constructor(parts: {
     groups: OwnedGroups;
@@ -56,11 +58,19 @@ export class Firing {
     this.#newId = parts.newId;
   }
 
-  /** Answers the times that have come. Gives how the schedule stands after it; undefined: it is over. */
+  /**
+   * Answers the times that have come. Gives how the schedule stands after it; undefined: it is over. A run of the task that
+   * is on its way into the store, by hand or of the schedule that this one replaces, is waited for: no time is given up for
+   * a run that may never come.
+   */
   fire(owned: OwnedPartition, row: FiringRow, fired: (next: ScheduleRow | undefined, outcome: FireOutcome | undefined, error: LtsError | undefined) => void): void {
     const now = this.#clock.now();
     const { plan, timetable } = this.#plans.of(row);
     const live = this.#guarded.find(row.nodeGroup, row.taskId)?.runs ?? [];
+    if (live.some(({ seq }) => seq === undefined)) {
+      this.#waiting.push(() => (this.#groups.partitions.get(owned.partition) === owned ? this.fire(owned, row, fired) : fired(undefined, undefined, undefined)));
+      return;
+    }
     const { runs, passed, nextAt, over, giveWay } = decideFire({ row, plan, timetable, live }, now, () => this.#newId(now));
     const { nodeGroup, sched, version } = row;
     this.store(owned, row, plan.blocking.limit, { kind: 'fire', partition: owned.partition, nodeGroup, sched, version, from: row.nextAt, nextAt, over, at: now, runs, passed }, (outcome, error) => {
@@ -88,6 +98,7 @@ export class Firing {
         else this.#made(group, row, fire, run, made, reserved[index]);
       });
       fired(stored, error);
+      for (const again of this.#waiting.splice(0)) again();
     }, runs.reduce((bytes, { job }) => bytes + (job?.length ?? 0), bytesOf(fire)));
   }
 

@@ -3,6 +3,7 @@ import { quoted } from '../../../shared/errors/quoted.js';
 import { decodeJob, encodeJob } from '../../../shared/grpc/job-codec.js';
 import { isId } from '../../../shared/ids.js';
 import { checkJob, groupForm, taskIdForm } from '../../../shared/job/check-job.js';
+import { formatInstant } from '../../../shared/schedule/instant.js';
 import type { Timetable } from '../../../shared/schedule/timetable.js';
 import type { Clock } from '../../../shared/time/clock.js';
 import { checkIdTime } from '../admit/check-id.js';
@@ -123,17 +124,19 @@ export class ScheduleControl {
     const { nodeGroup, taskId, instanceId, scheduledTime } = order;
     this.#require(order);
     const { clock, newId, disk, retentionMs, schedules, guarded } = this.#parts;
+    const now = clock.now();
+    if (scheduledTime > now) throw new LtsError('INVALID_ARGUMENT', `scheduled_time is ${scheduledTime} (${formatInstant(scheduledTime) ?? 'beyond all calendars'}), which is still to come; give a time that has passed, or leave it out to run now`);
     disk.requireRoom();
     if (instanceId !== '' && !isId(instanceId)) throw new LtsError('INVALID_ARGUMENT', `instance_id is ${quoted(instanceId)}; use a UUIDv7 in lower case, or leave it out`);
-    if (instanceId !== '') checkIdTime(instanceId, clock.now(), retentionMs);
-    const id = instanceId === '' ? newId(clock.now()) : instanceId;
+    if (instanceId !== '') checkIdTime(instanceId, now, retentionMs);
+    const id = instanceId === '' ? newId(now) : instanceId;
     for (let tries = 0; tries < mostTries; tries++) {
       const row = await this.#read(order);
       if (guarded.has(id)) return this.#again(order, id);
       const runs = guarded.find(nodeGroup, taskId)?.runs.length ?? 0;
       if (runs >= mostByHand) throw new LtsError('BACKLOG_FULL', `task ${taskId} of group ${nodeGroup} has ${runs} runs that have not ended, at most ${mostByHand} are possible; wait, or cancel some`);
       const job = await this.#jobOf(order);
-      const made = await schedules.runByHand(this.#require(order), row, { id, scheduledAt: scheduledTime === 0 ? clock.now() : scheduledTime, job });
+      const made = await schedules.runByHand(this.#require(order), row, { id, scheduledAt: scheduledTime === 0 ? now : scheduledTime, job });
       if (made.again) return this.#again(order, id);
       if (made.applied) return { instanceId: id, waits: made.held };
     }

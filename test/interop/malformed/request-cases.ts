@@ -31,6 +31,8 @@ const job = { task_id: 'valid', node_group: 'hostile' };
 const yearlyName = { task_id: 'yearly', node_group: 'hostile' };
 const unknownId = newId();
 const future = 'ffffffff-ffff-7000-8000-000000000000';
+/** The end of the year 9999. */
+const lastTime = 253_402_300_799_999;
 const ancient = '00000000-0000-7000-8000-000000000000';
 
 const refused = (name: string, request: object, says: RegExp, reason = 'INVALID_ARGUMENT'): RequestCase => ({ name, request, code: status.INVALID_ARGUMENT, reason, says });
@@ -99,7 +101,7 @@ const jobCases: RequestCase[] = [
       rely_on_prev_cycle: false,
       misfire_policy: { action: 'MISFIRE_ACTION_FIRE_ALL', threshold: 366 * 86_400_000, newest: 1_000, window: 366 * 86_400_000 },
       blocking_policy: { strategy: 'BLOCKING_STRATEGY_CONCURRENT', limit: 1_000 },
-      end_time: Number.MAX_SAFE_INTEGER,
+      end_time: lastTime,
     },
   }),
   taken('a repeat with its fields at their limits', {
@@ -114,7 +116,7 @@ const jobCases: RequestCase[] = [
       payload: Buffer.alloc(1024 * 1024),
       ext_params: Object.fromEntries(Array.from({ length: 64 }, (_, n) => [String(n).padEnd(128, 'k'), 'v'.repeat(8_192)])),
       priority: -(2 ** 31),
-      trigger_time: Number.MAX_SAFE_INTEGER,
+      trigger_time: lastTime,
       max_retry_times: 1_000,
       retry_policy: { law: 'RETRY_LAW_LIST', delays: Array.from({ length: 100 }, () => 366 * 86_400_000) },
       need_feedback: true,
@@ -200,6 +202,7 @@ export const requestRpcs: Record<string, RequestRpc> = {
       refused('65 ext_params', { ...yearlyName, ext_params: Object.fromEntries(Array.from({ length: 65 }, (_, n) => [`k${n}`, 'v'])) }, /ext_params is "65 entries"/),
       refused('a payload of 1 MiB and a byte', { ...yearlyName, payload: Buffer.alloc(1024 * 1024 + 1) }, /payload is "?1048577 bytes long/),
       refused('a negative scheduled_time', { ...yearlyName, scheduled_time: -1 }, /scheduled_time is -1/),
+      refused('a scheduled_time that no date can show', { ...yearlyName, scheduled_time: 8_640_000_000_000_000 }, /scheduled_time is 8640000000000000.*9999/),
       taken('other parameters and an empty payload', { ...yearlyName, ext_params: { k: 'v' }, payload: Buffer.alloc(0), scheduled_time: 1_000 }),
     ],
   },
@@ -213,9 +216,10 @@ export const requestRpcs: Record<string, RequestRpc> = {
       refused('a time zone that is none', { cron_expression: '@daily', time_zone: 'Europe/Atlantis' }, /Europe\/Atlantis/),
       refused('a count of 1,001', { cron_expression: '@daily', count: 1_001 }, /count is 1001/),
       refused('a negative from', { cron_expression: '@daily', from: -1 }, /from is -1/),
+      refused('a from that no date can show', { cron_expression: '@daily', from: 8_640_000_000_000_000 }, /from is 8640000000000000.*9999/),
       taken('an expression that never fires', { cron_expression: '0 0 30 2 *' }),
       taken('1,000 fires to the end of time', { cron_expression: '0 0 29 2 *', from: 1, count: 1_000 }),
-      taken('after the end of time', { cron_expression: '* * * * *', from: Number.MAX_SAFE_INTEGER }),
+      taken('after the end of time', { cron_expression: '* * * * *', from: lastTime }),
     ],
   },
   'AdminService/GetInstance': { type: 'GetInstanceRequest', valid: target, cases: badTargets },
