@@ -81,8 +81,9 @@ export class ScheduleModel {
     if (oneShot !== undefined) return this.ignore(t, oneShot.id);
     const old = this.#live.get(t.taskId);
     if (old !== undefined && (!t.replaceOnExist || (t.fromFailStore === true && t.id < old.id))) return this.ignore(t, old.id);
+    const owed = old?.state === 'ACTIVE' && old.nextAt !== undefined && old.nextAt <= t.createdAt;
     const { sched, version } = old === undefined ? { sched: t.id, version: 1 } : { sched: old.sched, version: old.version + 1 };
-    this.#live.set(t.taskId, { sched, version, id: t.id, state: 'ACTIVE', nextAt: t.nextAt, fires: 0, lastAt: undefined, updatedAt: t.createdAt, sent: t });
+    this.#live.set(t.taskId, { sched, version, id: t.id, state: 'ACTIVE', nextAt: owed ? old.nextAt : t.nextAt, fires: 0, lastAt: old?.lastAt, updatedAt: t.createdAt, sent: t });
     this.#queues.sent.set(t.id, { transition: t, first: old === undefined ? 'accepted' : 'replaced', existingId: old?.id ?? '' });
     if (old === undefined) return { result: 'accepted', sched, version };
     this.#letGoOn(t.taskId);
@@ -101,7 +102,7 @@ export class ScheduleModel {
     }
     const counted = t.runs.filter(({ counts }) => counts);
     if (t.from !== undefined) {
-      Object.assign(schedule, { nextAt: t.nextAt, fires: schedule.fires + counted.length, lastAt: counted.at(-1)?.scheduledAt ?? schedule.lastAt });
+      Object.assign(schedule, { nextAt: t.nextAt, fires: schedule.fires + counted.length, lastAt: counted.map(({ scheduledAt }) => scheduledAt).concat(schedule.lastAt ?? []).toSorted((a, b) => a - b).at(-1) });
       if (t.over) this.end(schedule.sent.taskId);
     }
     return { applied: true, again: false, runs };

@@ -109,9 +109,19 @@ export function schedules(bench: () => StoreBench): void {
     await open.made({ sched, version: 2 }, [byHand]);
     const second = enroll({ replaceOnExist: true, type: 'mail', priority: 5, policy, plan: 'new', nextAt: t0 + 9_000, createdAt: t0 + 2_000, submitNodeGroup: 'clients' });
     expect(await open.one(second)).toEqual({ kind: 'enroll', result: 'replaced', sched, version: 3, existingId: first.id });
-    expect(await open.store.readSchedule('group', 'task')).toEqual(rowOf(second, sched, { version: 3 }));
+    expect(await open.store.readSchedule('group', 'task')).toEqual(rowOf(second, sched, { version: 3, lastAt: t0 + 1_000 }));
     expect(await open.stateOf(run.id)).toBe('CANCELLED');
     expect(await open.store.findInstance({ id: byHand.id })).toMatchObject({ state: 'READY', type: 'default', priority: 100, job: first.job });
+  });
+
+  it('owes a time that had come before it was replaced, and knows which one ran last', async () => {
+    const open = await opened();
+    const { sched } = (await open.one(enroll({ nextAt: t0 + 1_000 }))) as { sched: number };
+    await open.one(fire({ sched, version: 1 }, { from: t0 + 1_000, nextAt: t0 + 2_000, runs: [fireRun(t0 + 1_000)] }));
+    await open.one(enroll({ replaceOnExist: true, nextAt: t0 + 3_000, createdAt: t0 + 2_000 }));
+    expect(await open.store.readSchedule('group', 'task')).toMatchObject({ nextAt: t0 + 2_000, lastAt: t0 + 1_000, fires: 0 });
+    await open.one(enroll({ replaceOnExist: true, nextAt: t0 + 3_000, createdAt: t0 + 1_999 }));
+    expect(await open.store.readSchedule('group', 'task')).toMatchObject({ nextAt: t0 + 3_000 });
   });
 
   it('replaces a schedule by one that comes late from a FailStore only when that one is the younger', async () => {

@@ -52,7 +52,8 @@ export class Enrollment {
     this.#pipeline.add(enroll, (outcome, error) => {
       if (error !== undefined) return settle(refusal(enroll.id, error));
       const enrolled = outcome as EnrollOutcome;
-      if (enrolled.result === 'accepted' || enrolled.result === 'replaced') this.#stands(enroll, enrolled);
+      if (enrolled.result === 'accepted') this.#stands(enroll, enrolled);
+      else if (enrolled.result === 'replaced') this.#schedules.replaced(enroll.partition, enroll.nodeGroup, enroll.taskId);
       settle(toResult(enroll.id, enrolled));
     }, enroll.job.length);
   }

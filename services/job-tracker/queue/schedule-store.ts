@@ -57,7 +57,7 @@ export interface GuardedRun {
  * Takes a schedule in. Its id is deduplicated like that of an admit, over instances, live schedules and past ones. A
  * task_id that a live one-shot instance has is a duplicate; one that a live schedule has is a duplicate, or, with
  * replaceOnExist (and not from a FailStore with an id older than that of the schedule), that schedule is replaced: its
- * row keeps `sched` and gets all else anew (version + 1, ACTIVE, fires 0); runs that it made stay as they are. What is
+ * row keeps `sched`, `lastAt`, and a next fire time that has come by createdAt (it is owed), and gets all else anew (version + 1, ACTIVE, fires 0); runs that it made stay as they are. What is
  * replaced or ignored is kept by its id (past), so that the id gets its first answer again; what was ignored only when
  * the client made the id. An admit with such an id is answered in the same way.
  * An admit whose task_id a live schedule has is a duplicate of that schedule, with replaceOnExist, too.

@@ -8,11 +8,11 @@ const minute = 60_000;
 const start = Math.floor(1_800_000_000_000 / minute) * minute;
 
 /** What a schedule of every minute does whose next time is `start`. */
-function fire(options: { job?: object; live?: LiveRun[]; late?: number; fires?: number }): FireDecision {
+function fire(options: { job?: object; live?: LiveRun[]; late?: number; fires?: number; lastAt?: number }): FireDecision {
   const plan = planOf(checkJob({ task_id: 't', node_group: 'g', ...(options.job ?? { cron_expression: '* * * * *' }) }), start);
   if (plan === undefined) throw new Error('no plan');
   let ids = 0;
-  return decideFire({ row: { taskId: 't', fires: options.fires ?? 0, nextAt: start }, plan, timetable: timetableOf(plan, ''), live: options.live ?? [] }, start + (options.late ?? 0), () => `new-${++ids}`);
+  return decideFire({ row: { taskId: 't', fires: options.fires ?? 0, lastAt: options.lastAt, nextAt: start }, plan, timetable: timetableOf(plan, ''), live: options.live ?? [] }, start + (options.late ?? 0), () => `new-${++ids}`);
 }
 
 const cron = (fields: object): object => ({ cron_expression: '* * * * *', ...fields });
@@ -26,6 +26,12 @@ describe('decideFire', () => {
     const decision = fire({ late: 1_234 });
     expect(decision).toMatchObject({ runs: [{ id: 'new-1', taskKey: `#t#${start}`, scheduledAt: start, held: false, counts: true }], passed: [], nextAt: start + minute, over: false, giveWay: [] });
     expect(fire({ job: cron({ rely_on_prev_cycle: false }) }).runs[0]?.taskKey).toBe(`$t#${start}`);
+  });
+
+  it('runs no time again that has run, as after a replace in its millisecond or with the clock set back', () => {
+    expect(fire({ lastAt: start })).toMatchObject({ runs: [], passed: [], nextAt: start + minute, over: false });
+    expect(fire({ lastAt: start + 5 * minute })).toMatchObject({ runs: [], nextAt: start + 6 * minute });
+    expect(fire({ lastAt: start - minute }).runs).toHaveLength(1);
   });
 
   it('is over with the last time, or the last run', () => {

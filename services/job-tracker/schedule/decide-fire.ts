@@ -19,7 +19,7 @@ export interface FireDecision extends Pick<Fire, 'nextAt' | 'over' | 'runs' | 'p
 
 /** What the decision looks at. */
 export interface DueSchedule {
-  row: Pick<ScheduleRow, 'taskId' | 'fires'> & { nextAt: number };
+  row: Pick<ScheduleRow, 'taskId' | 'fires' | 'lastAt'> & { nextAt: number };
   plan: SchedulePlan;
   timetable: Timetable;
   /** Its live guarded runs, oldest first. */
@@ -37,6 +37,8 @@ export function isGuardedPlan(plan: SchedulePlan): boolean {
 export function decideFire({ row, plan, timetable, live }: DueSchedule, now: number, newId: () => string): FireDecision {
   const fire = new Decision(row.taskId, plan, live, plan.count < 0 ? Number.POSITIVE_INFINITY : plan.count - row.fires, newId);
   if (plan.endAt !== 0 && row.nextAt > plan.endAt) return fire.done(undefined, true);
+  // It was replaced when this time had just run, or after the clock was set back.
+  if (row.lastAt !== undefined && row.nextAt <= row.lastAt) return fire.done(timetable.next(row.lastAt + 1), false);
   if (plan.times.kind === 'repeat' && plan.times.fixedDelay) {
     if (row.nextAt < now - plan.misfire.threshold) fire.missed([row.nextAt], plan, now);
     else fire.onTime(row.nextAt);

@@ -97,6 +97,12 @@ export class Schedules {
     if (row.state === 'ACTIVE' && row.nextAt === undefined) this.#resting.put(partition, row);
   }
 
+  /** It was replaced: what it owes, only the store knows. */
+  replaced(partition: number, nodeGroup: string, taskId: string): void {
+    this.gone(partition, nodeGroup, taskId);
+    this.timer.readAgain(partition, nodeGroup, taskId);
+  }
+
   /** The schedule does not fire any more: it is suspended, or over. */
   gone(partition: number, nodeGroup: string, taskId: string): void {
     this.#resting.remove(nodeGroup, taskId);

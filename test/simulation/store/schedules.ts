@@ -27,7 +27,8 @@ export function enroll(tables: Tables, t: Enroll): EnrollOutcome {
     return { kind: 'enroll', result: 'duplicate', existingId };
   }
   tables.past.set(schedule.id, schedule);
-  const row = { ...newSchedule(schedule.sched, schedule.version + 1, t), first: 'replaced', existingId } as const;
+  const owed = schedule.state === 'ACTIVE' && schedule.nextAt !== undefined && schedule.nextAt <= t.createdAt;
+  const row = { ...newSchedule(schedule.sched, schedule.version + 1, t), first: 'replaced', existingId, lastAt: schedule.lastAt, ...(owed ? { nextAt: schedule.nextAt } : {}) } as const;
   tables.schedules.set(taskKey(t), row);
   for (const run of runsOf(tables, t)) run.last = false;
   return { kind: 'enroll', result: 'replaced', sched: row.sched, version: row.version, existingId };

@@ -6,8 +6,7 @@ import { migrations } from './migrate.js';
 const frozen: Record<string, string> = {
   '0001_initial.sql': '83b91546318b93cdd2b0c5f797902263a3d8f1634fe7a1199746893583da69d9',
   '0002_transitions.sql': 'd914fc1afc5739d866ef43f41402048cf88f8e76a9a7332d0502993d1801a3df',
-  '0003_schedules.sql': '318d5114f6ad000b187f6e7123ba7aec32343a46b9b5c45c4f7318b5354aa598',
-  '0004_missed_at_once.sql': '7a4451cf027f21da9b27c86a81f3ecf78100590e5afbaa7199ecb3a79d2793cf',
+  '0003_schedules.sql': 'ede514f7a4992e3f065e8386b7cd046c71361b57ef5906acc256a5df4d6a0575',
 };
 
 describe('the migrations of PostgreSQL', () => {

@@ -33,7 +33,7 @@ function enrollBeside(w: WriterState, t: Enroll, seq: number, submitId: number, 
   // What was kept in a FailStore comes late: it does not replace what was submitted after it.
   if (!t.replaceOnExist || (t.fromFailStore && t.id < existingId)) return duplicate(w, t, seq, existingId);
   w.sql.answered.run(answers.scheduleReplaced, idToBytes(existingId), seq);
-  w.schedules.replace.run(seq, submitId, t.nextAt ?? null, t.createdAt, t.plan, live.sched);
+  w.schedules.replace.run(seq, submitId, t.createdAt, t.nextAt ?? null, t.createdAt, t.plan, live.sched);
   keepIdOnly(w, live.seq, t.createdAt);
   letRunsGoOn(w, live.groupId, t.taskId);
   return { kind: 'enroll', result: 'replaced', sched: live.sched, version: live.version + 1, existingId };

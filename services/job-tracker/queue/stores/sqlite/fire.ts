@@ -65,6 +65,7 @@ function pass(w: WriterState, t: Fire, { id, taskKey, scheduledAt, state, messag
 
 function move(w: WriterState, t: Fire, live: LiveSchedule): void {
   const counted = t.runs.filter(({ counts }) => counts);
+  const lastAt = counted.at(-1)?.scheduledAt ?? null;
   if (t.over) endSchedule(w, live, t.at);
-  else w.schedules.move.run(t.nextAt ?? null, counted.length, counted.at(-1)?.scheduledAt ?? null, live.sched);
+  else w.schedules.move.run(t.nextAt ?? null, counted.length, lastAt, lastAt, live.sched);
 }

@@ -51,10 +51,10 @@ export function prepareScheduleSql(db: Database): ScheduleSql {
        VALUES (?, ?, ?, ?, ?, ?, 1, 1, ?, 0, ?, ?)`,
     ),
     replace: run(
-      `UPDATE schedule SET seq = ?, submit_id = ?, version = version + 1, active = 1, next_at = ?, fires = 0, last_at = NULL, updated_at = ?, plan = ?
+      `UPDATE schedule SET seq = ?, submit_id = ?, version = version + 1, active = 1, next_at = iif(active = 1 AND next_at <= ?, next_at, ?), fires = 0, updated_at = ?, plan = ?
        WHERE sched = ?`,
     ),
-    move: run('UPDATE schedule SET next_at = ?, fires = fires + ?, last_at = coalesce(?, last_at) WHERE sched = ?'),
+    move: run('UPDATE schedule SET next_at = ?, fires = fires + ?, last_at = max(coalesce(?, last_at), coalesce(last_at, ?)) WHERE sched = ?'),
     alter: run('UPDATE schedule SET version = version + 1, active = ?, next_at = ?, updated_at = ? WHERE sched = ?'),
     remove: run('DELETE FROM schedule WHERE sched = ?'),
     addRun: run(instanceOf('coalesce(?, job)')),

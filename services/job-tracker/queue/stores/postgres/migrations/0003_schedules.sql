@@ -173,7 +173,8 @@ BEGIN
   UPDATE lts.schedule SET version = v_old.version + 1, created_at = e.created, updated_at = e.created, id = e.id, related_id = v_old.id, priority = e.priority,
     client_id = p_client, needs_feedback = e.feedback, state = 1, type = e.type, policy = e.policy, plan = e.plan, job = v_job
   WHERE sched = v_old.sched;
-  UPDATE lts.schedule_next SET next_at = coalesce(e.next, lts.end_of_time()), last_at = NULL, fires = 0 WHERE sched = v_old.sched;
+  UPDATE lts.schedule_next SET next_at = CASE WHEN v_old.state = 1 AND next_at <= e.created THEN next_at ELSE coalesce(e.next, lts.end_of_time()) END, fires = 0
+  WHERE sched = v_old.sched;
   PERFORM lts.let_go_on(p_group, e.task);
   RETURN lts.outcome(18, e.ord, ARRAY[v_old.sched, v_old.version + 1], v_old.id);
 END $$;
@@ -194,8 +195,8 @@ DECLARE
   v_over_at bigint[];
   v_runs bigint[];
 BEGIN
-  IF p_most > 100 THEN
-    RAISE EXCEPTION 'a fire brings % times, at most 100 are possible', p_most USING ERRCODE = '22023';
+  IF p_most > 1001 THEN
+    RAISE EXCEPTION 'a fire brings % times, at most 1001 are possible', p_most USING ERRCODE = '22023';
   END IF;
   WITH found AS MATERIALIZED (
     SELECT f.*, n.ctid AS place, s.group_id, s.priority, CASE WHEN s.needs_feedback THEN s.client_id END AS client_id, s.type, s.policy, s.job,
