@@ -14,7 +14,11 @@ interface Given {
   starts: number;
 }
 
-/** Starts that were decided before a limit was known may be in the commit that stores it, and in the one that gathered meanwhile. */
+/**
+ * Starts that were decided before a limit was known are in the commit that stores it, in the next one, which is sent before
+ * the outcomes of the first are told, and in the one after that: what the outcomes ahead of the limit's own have caused.
+ * Who set the limit has no answer before all of these are decided.
+ */
 const lateCommits = 3;
 /** Clocks differ by so much. */
 const rateSlack = 1.01;

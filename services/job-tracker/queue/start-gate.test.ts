@@ -64,6 +64,18 @@ describe('StartGate', () => {
     expect(startAll()).toBe(1);
   });
 
+  it('gives nothing back that began under another rate', async () => {
+    const { gate, clock, startAll } = open({ maxRunning: 3 });
+    expect(startAll()).toBe(3);
+    gate.set({ startsPerSecond: 1 });
+    for (let i = 0; i < 3; i++) gate.end(false);
+    expect(startAll()).toBe(0);
+    await clock.advance(1_000);
+    expect(startAll()).toBe(1);
+    gate.end(false);
+    expect(startAll()).toBe(1);
+  });
+
   it('gathers from nothing again when a limit changes, whatever was started before', async () => {
     const { gate, clock, startAll } = open({});
     startAll();

@@ -16,6 +16,8 @@ export class StartGate {
   #limits: GroupLimits = {};
   #gathered = 0;
   #countedAt: number | undefined;
+  /** Those of `starting` that began under another rate; they end first. */
+  #ofOtherRate = 0;
 
   get limits(): GroupLimits {
     return this.#limits;
@@ -26,6 +28,7 @@ export class StartGate {
     if (limits.startsPerSecond !== this.#limits.startsPerSecond) {
       this.#gathered = 0;
       this.#countedAt = undefined;
+      this.#ofOtherRate = this.starting;
     }
     this.#limits = limits;
     this.close();
@@ -63,7 +66,8 @@ export class StartGate {
   /** The start is in the store, or came to nothing: then another one may take its place. */
   end(started: boolean): void {
     this.starting--;
-    if (!started) this.#gathered++;
+    if (this.#ofOtherRate > 0) this.#ofOtherRate--;
+    else if (!started) this.#gathered++;
   }
 
   get #most(): number {
