@@ -76,6 +76,11 @@ describe('planOf', () => {
     expect(times(cron)).toEqual([now + 12 * 3_600_000, now + 36 * 3_600_000]);
     expect(times(repeat)).toEqual([now, now + 60_000]);
     expect(times({ ...repeat, trigger_time: now + 5 })).toEqual([now + 5, now + 60_005]);
+    expect(times({ ...repeat, trigger_time: now - 90_000 })).toEqual([now + 30_000, now + 90_000]);
+    expect(times({ ...repeat, start_time: now - 60_000 })).toEqual([now, now + 60_000]);
+    expect(times({ ...repeat, trigger_time: now - 90_000, start_time: now + 40_000 })).toEqual([now + 90_000, now + 150_000]);
+    expect(times({ ...repeat, trigger_time: now - 90_000, repeat_mode: 'REPEAT_MODE_FIXED_DELAY' })[0]).toBe(now);
+    expect(times({ ...window, trigger_time: now - 90_000 })[0]).toBe(now + 9 * 3_600_000);
     expect(times({ ...repeat, start_time: now + 7 })).toEqual([now + 7, now + 60_007]);
     expect(times({ ...repeat, end_time: now + 59_999 })).toEqual([now, undefined]);
     expect(times(window)).toEqual([now + 9 * 3_600_000, now + 9 * 3_600_000 + 60_000]);

@@ -57,7 +57,7 @@ const defaultNewest = 100;
  * The plan of a job whose fields are right each by itself; undefined: it is a one-shot. Throws INVALID_ARGUMENT for what
  * does not go together, and what the cron expression and the zone are refused with.
  *
- * @param now a repeat without a time to come begins now
+ * @param now a repeat without a time begins now, a fixed delay not before
  */
 export function planOf(job: ScheduleFields, now: number): SchedulePlan | undefined {
   const isCron = (job.cron_expression ?? '') !== '';
@@ -137,7 +137,9 @@ export function cronTimes(job: Pick<ScheduleFields, 'cron_expression' | 'cron_di
 
 function repeatTimes(job: ScheduleFields, interval: number, now: number): RepeatTimes {
   const first = Number(job.trigger_time ?? 0) || Number(job.start_time ?? 0);
-  return { kind: 'repeat', first: Math.max(first, now), interval, fixedDelay: job.repeat_mode === 'REPEAT_MODE_FIXED_DELAY' };
+  const fixedDelay = job.repeat_mode === 'REPEAT_MODE_FIXED_DELAY';
+  // A grid keeps its beginning, also when that is past.
+  return { kind: 'repeat', first: fixedDelay ? Math.max(first, now) : first || now, interval, fixedDelay };
 }
 
 function windowTimes(job: ScheduleFields, every: number): WindowTimes {
