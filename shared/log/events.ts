@@ -35,6 +35,7 @@ export const events = {
   'run.lost': 'An attempt was declared lost.',
   'run.resent': 'Its worker does not have an attempt, so it has not begun: it is sent again under the same number.',
   'run.late': 'A result came after its attempt was over; it changed nothing.',
+  'schedule.missed': 'Nobody could fire a schedule in time: its times from the first to the last of these are MISSED. Counting stops at 10,000 older ones.',
   'feedback.dead': 'A result failed 20 times and waits for a resend.',
   'feedback.unclaimed': 'Results are owed to a JobClient group of which nobody has been connected for five minutes.',
   'repair.done': 'This tracker found something wrong with itself and mended it.',

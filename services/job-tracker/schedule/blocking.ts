@@ -1,8 +1,12 @@
 import type { SchedulePlan } from '../../../shared/schedule/schedule-plan.js';
 import type { GuardedRun } from '../queue/queue-store.js';
+import { isByHand } from '../queue/task-key.js';
 
 /** A live run of a schedule that limits how many live at once. */
-export type LiveRun = Pick<GuardedRun, 'id' | 'stands'>;
+export interface LiveRun extends Pick<GuardedRun, 'id' | 'taskKey' | 'stands'> {
+  /** Whether a worker has it. */
+  begun: boolean;
+}
 
 /** A run that is to end for the sake of another one; `as`: only while no worker has it. */
 export interface GivesWay {
@@ -30,12 +34,13 @@ export function meet({ strategy, limit, queue }: SchedulePlan['blocking'], live:
     case 'DISCARD_LATER': {
       const onlyRetries = live.every(({ stands }) => stands === 'waiting');
       if (onlyRetries) return { does: 'hold', giveWay: live.map(({ id }) => ({ id, as: { state: 'FAILED', message: `its retry gave way to run ${newId}` } })) };
-      return { does: 'discard', message: `run ${first.id} still goes` };
+      return { does: 'discard', message: `run ${first.id} still ${first.stands === 'active' && !first.begun ? 'waits for a worker' : 'goes'}` };
     }
     case 'COVER_EARLY':
       return {
         does: 'hold',
-        giveWay: live.map(({ id, stands }) => (stands === 'held' ? { id, as: { state: 'DISCARDED', message: `covered by run ${newId}` } } : { id })),
+        // Somebody has asked for a run by hand: it waits until it goes.
+        giveWay: live.filter(({ stands, taskKey }) => stands !== 'held' || !isByHand(taskKey)).map(({ id, stands }) => (stands === 'held' ? { id, as: { state: 'DISCARDED', message: `covered by run ${newId}` } } : { id })),
       };
     case 'CONCURRENT':
       return { does: 'discard', message: `${live.length} runs still go, the limit is ${limit}` };

@@ -45,7 +45,7 @@ describe('decideFire', () => {
     expect(fire({ job: repeat(delay) })).toMatchObject({ runs: [{}], nextAt: undefined, over: false });
     expect(fire({ job: repeat(delay), fires: 2 })).toMatchObject({ runs: [{}], over: true });
     expect(fire({ job: repeat({ ...delay, end_time: start + minute - 1 }) })).toMatchObject({ runs: [{}], over: true });
-    expect(fire({ job: repeat(delay), late: 2 * minute, live: [{ id: 'a', stands: 'active' }] })).toMatchObject({ runs: [], passed: [{ state: 'DISCARDED' }], over: false });
+    expect(fire({ job: repeat(delay), late: 2 * minute, live: [{ id: 'a', taskKey: '#t#1', stands: 'active', begun: true }] })).toMatchObject({ runs: [], passed: [{ state: 'DISCARDED' }], over: false });
   });
 
   it.each([
@@ -105,15 +105,17 @@ describe('decideFire', () => {
   });
 
   describe('and a run that still goes', () => {
-    const active: LiveRun = { id: 'a', stands: 'active' };
-    const held: LiveRun = { id: 'h', stands: 'held' };
+    const active: LiveRun = { id: 'a', taskKey: '#t#1', stands: 'active', begun: true };
+    const held: LiveRun = { id: 'h', taskKey: '#t#2', stands: 'held', begun: false };
 
     it.each<[string, object, LiveRun[], unknown]>([
       ['DISCARD_LATER', {}, [active], { runs: [], passed: [{ state: 'DISCARDED', message: 'run a still goes' }], giveWay: [] }],
-      ['DISCARD_LATER, when it waits for its retry', {}, [{ id: 'w', stands: 'waiting' }], { runs: [{ held: true }], passed: [], giveWay: [{ id: 'w', as: { state: 'FAILED' } }] }],
+      ['DISCARD_LATER, when no worker has it yet', {}, [{ ...active, begun: false }], { runs: [], passed: [{ message: 'run a still waits for a worker' }] }],
+      ['DISCARD_LATER, when it waits for its retry', {}, [{ id: 'w', taskKey: '#t#1', stands: 'waiting', begun: false }], { runs: [{ held: true }], passed: [], giveWay: [{ id: 'w', as: { state: 'FAILED' } }] }],
       ['SERIAL', { strategy: 'SERIAL' }, [active], { runs: [{ held: true }], passed: [], giveWay: [] }],
       ['SERIAL with a full queue', { strategy: 'SERIAL' }, [active, held], { runs: [], passed: [{ message: 'the queue is full: 1 of 1 wait behind run a' }] }],
       ['COVER_EARLY', { strategy: 'COVER_EARLY' }, [active, held], { runs: [{ held: true }], giveWay: [{ id: 'a' }, { id: 'h', as: { state: 'DISCARDED', message: 'covered by run new-1' } }] }],
+      ['COVER_EARLY and one by hand that waits', { strategy: 'COVER_EARLY' }, [active, { ...held, taskKey: '#t#mh' }], { runs: [{ held: true }], giveWay: [{ id: 'a' }] }],
     ])('%s', (_name, policy, live, expected) => {
       expect(fire({ job: cron({ blocking_policy: policy }), live })).toMatchObject(expected as object);
     });

@@ -119,9 +119,10 @@ class Decision {
     if (meeting.does === 'hold') for (const each of meeting.giveWay) this.#yield(each, id);
     // What this very fire has covered leaves nothing to wait for.
     const held = meeting.does === 'hold' && this.#live.length >= blocking.limit;
-    this.#runs.push({ id, taskKey: this.#key(time), scheduledAt: time, held, counts: true });
+    const taskKey = this.#key(time);
+    this.#runs.push({ id, taskKey, scheduledAt: time, held, counts: true });
     this.#runsLeft--;
-    if (this.#guarded) this.#live = [...this.#live, { id, stands: held ? 'held' : 'active' }];
+    if (this.#guarded) this.#live = [...this.#live, { id, taskKey, stands: held ? 'held' : 'active', begun: true }];
   }
 
   #yield(run: GivesWay, to: string): void {

@@ -1,4 +1,5 @@
 import type { LtsError } from '../../../shared/errors/lts-error.js';
+import type { Logger } from '../../../shared/log/logger.js';
 import type { Clock } from '../../../shared/time/clock.js';
 import type { AttemptSettlement } from '../complete/settle-attempt.js';
 import type { Dispatcher } from '../dispatch/dispatcher.js';
@@ -35,6 +36,7 @@ export class Firing {
   readonly #plans: PlanCache;
   readonly #clock: Clock;
   readonly #newId: (now: number) => string;
+  readonly #log: Logger;
   /** Fires that wait until it is known whether a run of their task is made. */
   #waiting: (() => void)[] = [];
 
@@ -47,6 +49,7 @@ export class Firing {
     plans: PlanCache;
     clock: Clock;
     newId: (now: number) => string;
+    log: Logger;
   }) {
     this.#groups = parts.groups;
     this.#pipeline = parts.pipeline;
@@ -56,6 +59,7 @@ export class Firing {
     this.#plans = parts.plans;
     this.#clock = parts.clock;
     this.#newId = parts.newId;
+    this.#log = parts.log;
   }
 
   /**
@@ -71,10 +75,11 @@ export class Firing {
       this.#waiting.push(() => (this.#groups.partitions.get(owned.partition) === owned ? this.fire(owned, row, fired) : fired(undefined, undefined, undefined)));
       return 0;
     }
-    const { runs, passed, nextAt, over, giveWay } = decideFire({ row, plan, timetable, live }, now, () => this.#newId(now));
+    const { runs, passed, nextAt, over, giveWay, missed } = decideFire({ row, plan, timetable, live: live.map(({ id, taskKey, stands }) => ({ id, taskKey, stands, begun: this.#groups.executions.has(id) })) }, now, () => this.#newId(now));
     const { nodeGroup, sched, version } = row;
     this.store(owned, row, plan.blocking.limit, { kind: 'fire', partition: owned.partition, nodeGroup, sched, version, from: row.nextAt, nextAt, over, at: now, runs, passed }, (outcome, error) => {
       if (outcome?.applied !== true) return fired(undefined, outcome, error);
+      if (missed !== undefined) this.#log.warn('schedule.missed', { group: nodeGroup, task: row.taskId, times: missed.count, from: new Date(missed.from).toISOString(), to: new Date(missed.to).toISOString() });
       for (const run of giveWay) this.#end(owned.partition, nodeGroup, run);
       fired(over ? undefined : { ...row, nextAt, fires: row.fires + runs.length, lastAt: runs.at(-1)?.scheduledAt ?? row.lastAt }, outcome, undefined);
     });
