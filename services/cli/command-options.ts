@@ -27,7 +27,7 @@ export const firingOptions = {
   misfireThreshold: { schema: duration(), description: 'A fire that is less late is not missed; without it: 60s.' },
   misfireNewest: { schema: int({ min: 1, max: 1_000 }), description: 'Of --misfire fire-all: only the newest so many; without it: 100.' },
   misfireWindow: { schema: duration(), description: 'Of --misfire fire-all: only those that are no older.' },
-  blocking: { schema: choice(['serial', 'discard-later', 'cover-early', 'concurrent']), description: 'A fire that finds a run still going; without it: discard-later. concurrent needs no --rely false.' },
+  blocking: { schema: choice(['serial', 'discard-later', 'cover-early', 'concurrent']), description: 'A fire that finds a run still going; without it: discard-later. concurrent: it runs beside the others (and --rely is false).' },
   blockingLimit: { schema: int({ min: 0, max: 1_000 }), description: 'Of --blocking serial: how many wait (1); of concurrent: how many run at once (any number).' },
   start: { schema: text({ word: 'time' }), description: 'Nothing fires before: a time as in --trigger-time.' },
   end: { schema: text({ word: 'time' }), description: 'Nothing fires after.' },

@@ -270,7 +270,8 @@ describe('lts', () => {
     const listed = await run(['schedule', 'list', '--group', 'g', '--state', 'ACTIVE', '--limit', '3']);
     expect(listed.out.match(/SCHEDULE_STATE_ACTIVEp?\d +g +ACTIVE +0 3 \* \* \* Europe\/Berlin +2023-11-14T22:13:20\.000Z/g)).toHaveLength(3);
     const shown = await run(['schedule', 'get', '--task-id', 'nightly', '--group', 'g']);
-    expect(shown.out).toMatch(/next fires +2023-11-14T22:13:20\.000Z\n +2023-11-15T22:13:20\.000Z\n/);
+    expect(shown.out).toMatch(/next fires +2023-11-14T23:13:20\+01:00 +2023-11-14T22:13:20Z\n +2023-11-15T23:13:20\+01:00 +2023-11-15T22:13:20Z\n/);
+    expect(shown.out).toMatch(/clocks +gap DEFAULT, overlap DEFAULT\nrely on previous +yes, never two runs at once\nmisfire +SKIP, when late by more than 1m\nblocking +DISCARD_LATER\n/);
     expect(await run(['schedule', 'get', '--task-id', 'none', '--group', 'g'])).toMatchObject({ code: 3, err: 'lts: NOT_FOUND: there is no such schedule\n' });
     expect(await run(['schedule', 'get', '--task-id', 'nightly'])).toMatchObject({ code: 2, err: expect.stringContaining('--task-id and --group') });
   });

@@ -2,6 +2,7 @@ import type { ValuesOf } from '../../shared/config/settings.js';
 import type { Job__Output } from '../../shared/grpc/generated/lts/v1/Job.js';
 import type { Schedule__Output } from '../../shared/grpc/generated/lts/v1/Schedule.js';
 import { LtsError } from '../../shared/errors/lts-error.js';
+import { formatWeekdays } from '../../shared/schedule/window-text.js';
 import { formatDuration } from '../../shared/time/duration.js';
 import type { whichOptions } from './command-options.js';
 import { shortName } from './output.js';
@@ -31,7 +32,7 @@ export function firesAt(job: Job__Output | null): string {
   if (job.cron_expression !== '') return `${job.cron_expression}${zone}`;
   const every = `every ${formatDuration(job.repeat_interval)}`;
   const { daily_window: window } = job;
-  if (window !== null) return `${every}, ${window.from}-${window.to}${window.weekdays.length === 0 ? '' : ` on days ${window.weekdays.join(',')}`}${zone}`;
+  if (window !== null) return `${every}, ${window.from}-${window.to}${window.weekdays.length === 0 ? '' : ` on ${formatWeekdays(window.weekdays)}`}${zone}`;
   const after = job.repeat_mode === 'REPEAT_MODE_FIXED_DELAY' ? ' after its end' : '';
   return `${every}${after}${job.repeat_count > 0 ? `, ${job.repeat_count} times` : ''}`;
 }

@@ -39,6 +39,7 @@ describe('any dialect', () => {
   it.each([
     ['', 'is empty'],
     ['   ', 'is empty'],
+    ['@Fortnightly', 'at "@Fortnightly"'],
     ['0 12 * * *\n', 'at "\\n": only letters, digits, signs, spaces and tabs are possible, on one line'],
     ['0 12\u00a0* * *', 'on one line'],
     ['0 12 * * \u0000', 'on one line'],

@@ -49,7 +49,7 @@ const macros: Readonly<Record<string, string>> = {
 
 /** The fires of a cron expression, from 1970 to 2099. Throws CRON_INVALID, and INVALID_ARGUMENT for an unknown zone. */
 export function cron({ expression, dialect, zone, gap, overlap, spread }: CronSpec): Timetable {
-  const refuse: Refuse = (part, wayOut) => new LtsError('CRON_INVALID', `cron expression ${quoted(expression)}${part === '' ? '' : `, at ${quoted(part)}`}: ${wayOut}`);
+  const refuse: Refuse = (part, wayOut) => new LtsError('CRON_INVALID', `cron expression ${quoted(expression)}${part === '' ? '' : `, at ${quoted(asWritten(expression, part))}`}: ${wayOut}`);
   if (expression.length > longest) throw refuse('', `has ${expression.length} characters, at most ${longest} are possible`);
   const odd = /[^ \t\x21-\x7e]/u.exec(expression)?.[0];
   if (odd !== undefined) throw refuse(odd, 'only letters, digits, signs, spaces and tabs are possible, on one line');
@@ -60,6 +60,12 @@ export function cron({ expression, dialect, zone, gap, overlap, spread }: CronSp
   const fields = fieldsOf(text, refuse);
   const parse = text.startsWith('@') || dialectOf(fields, dialect, refuse) === 'UNIX' ? parseUnixCron : parseQuartzCron;
   return new CronTimetable(parse(fields, spread, refuse), inZone, gap, overlap);
+}
+
+/** A part of the expression in the case of its user: it is read in upper case. */
+function asWritten(expression: string, part: string): string {
+  const at = expression.toUpperCase().indexOf(part);
+  return at === -1 || expression.includes(part) ? part : expression.slice(at, at + part.length);
 }
 
 function fieldsOf(text: string, refuse: Refuse): string[] {

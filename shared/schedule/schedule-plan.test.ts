@@ -33,6 +33,8 @@ const refused: [name: string, job: object, ...words: string[]][] = [
   ['a fixed delay of runs that overlap', { ...repeat, repeat_mode: 'FIXED_DELAY', rely_on_prev_cycle: false }, 'FIXED_DELAY', 'rely_on_prev_cycle'],
   ['overlapping runs that rely on the one before', { ...cron, blocking_policy: { strategy: 'CONCURRENT' } }, 'CONCURRENT', 'rely_on_prev_cycle'],
   ['a queue of runs that overlap', { ...cron, rely_on_prev_cycle: false, blocking_policy: { strategy: 'SERIAL' } }, 'SERIAL', 'rely_on_prev_cycle'],
+  ['the newest of those that do not all run', { ...cron, misfire_policy: { newest: 5 } }, 'newest is 5', 'FIRE_ONCE', 'FIRE_ALL'],
+  ['a window of those that do not run', { ...cron, misfire_policy: { action: 'SKIP', window: 1_000 } }, 'window is 1000', 'SKIP', 'FIRE_ALL'],
   ['a limit that means nothing', { ...cron, blocking_policy: { strategy: 'COVER_EARLY', limit: 2 } }, 'limit is 2', 'COVER_EARLY'],
   ['an end before the start', { ...cron, start_time: 2_000, end_time: 1_000 }, 'end_time is 1000', 'start_time 2000'],
   ['a day that never comes', { ...least, cron_expression: '0 0 0 30 2 ?', cron_dialect: 'QUARTZ' }, 'never fires'],

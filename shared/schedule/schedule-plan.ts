@@ -150,8 +150,11 @@ function windowTimes(job: ScheduleFields, every: number): WindowTimes {
 }
 
 function misfireOf({ misfire_policy: policy }: ScheduleFields): SchedulePlan['misfire'] {
+  const action = chosen<SchedulePlan['misfire']['action']>(policy?.action, 'MISFIRE_ACTION_', 'FIRE_ONCE');
+  const given = (['newest', 'window'] as const).find((field) => isSet(policy?.[field]));
+  if (given !== undefined && action !== 'FIRE_ALL') refuse(`misfire_policy.${given} is ${policy?.[given]} with the action ${action}; only FIRE_ALL has it, leave it out or give that action`);
   return {
-    action: chosen(policy?.action, 'MISFIRE_ACTION_', 'FIRE_ONCE'),
+    action,
     threshold: Number(policy?.threshold ?? defaultThresholdMs),
     newest: policy?.newest || defaultNewest,
     window: Number(policy?.window ?? 0),

@@ -26,6 +26,18 @@ export function parseWeekdays(items: readonly string[]): number[] | undefined {
   return [...weekdays].toSorted((a, b) => a - b);
 }
 
+/** Sorted ISO weekdays as parseWeekdays reads them: MON-FRI,SUN. */
+export function formatWeekdays(weekdays: readonly number[]): string {
+  const ranges: [first: number, last: number][] = [];
+  for (const weekday of weekdays) {
+    const range = ranges.at(-1);
+    if (range?.[1] === weekday - 1) range[1] = weekday;
+    else ranges.push([weekday, weekday]);
+  }
+  const name = (weekday: number): string => weekdayNames[weekday - 1] ?? String(weekday);
+  return ranges.map(([first, last]) => (first === last ? name(first) : `${name(first)}${last === first + 1 ? ',' : '-'}${name(last)}`)).join(',');
+}
+
 function weekdayOf(text: string): number | undefined {
   if (/^[1-7]$/.test(text)) return Number(text);
   const index = weekdayNames.indexOf(text);

@@ -12,3 +12,12 @@ export function formatDuration(ms: number): string {
   for (const unit of ['d', 'h', 'm', 's'] as const) if (ms >= unitMs[unit] && ms % unitMs[unit] === 0) return `${ms / unitMs[unit]}${unit}`;
   return `${ms}ms`;
 }
+
+/** For people, rounded to its two largest units: 19,586,000 is "5 h 26 min". */
+export function roughDuration(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  const seconds = Math.ceil(ms / 1_000);
+  const parts: [number, string][] = [[Math.floor(seconds / 86_400), 'd'], [Math.floor(seconds / 3_600) % 24, 'h'], [Math.floor(seconds / 60) % 60, 'min'], [seconds % 60, 's']];
+  const first = parts.findIndex(([count]) => count > 0);
+  return parts.slice(first, first + 2).filter(([count]) => count > 0).map(([count, unit]) => `${count} ${unit}`).join(' ');
+}

@@ -53,7 +53,7 @@ export function makeSchedule(random: Random, id: string, taskId: string, nodeGro
     ...(times === 'cron' ? { cron_expression: `*/${seconds} * * * * ?`, cron_dialect: 'CRON_DIALECT_QUARTZ' } : { repeat_interval: periodMs, repeat_count: count, trigger_time: random.chance(0.5) ? now + random.int(1, 15_000) : 0 }),
     ...(times === 'delay' ? { repeat_mode: 'REPEAT_MODE_FIXED_DELAY' } : {}),
     ...(overlap ? { rely_on_prev_cycle: false } : {}),
-    misfire_policy: { ...misfire, action: `MISFIRE_ACTION_${misfire.action}` },
+    misfire_policy: { ...(misfire.action === 'FIRE_ALL' ? misfire : { threshold: misfire.threshold }), action: `MISFIRE_ACTION_${misfire.action}` },
     blocking_policy: { strategy: `BLOCKING_STRATEGY_${strategy}`, limit },
   });
   const plans = Array.from({ length: 7 }, () => ({

@@ -9,7 +9,8 @@ export const deleteSchedule: ClientHandler<ValuesOf<typeof whichOptions>> = asyn
   const name = scheduleName(options);
   const answer = await target.call<DeleteScheduleResponse__Output>((clients, call, done) => clients.schedule.deleteSchedule(name, call, done));
   const { running_instance_ids: running, cancelled_instance_ids: cancelled } = answer;
-  output.data(answer, () => ({ head: ['instance id', 'run'], rows: [...running.map((id) => [id, 'goes on']), ...cancelled.map((id) => [id, 'CANCELLED'])] }));
+  const rows = [...running.map((id) => [id, 'goes on']), ...cancelled.map((id) => [id, 'CANCELLED'])];
+  output.data(answer, () => (rows.length === 0 ? '' : { head: ['instance id', 'run'], rows }));
   output.message(`the schedule of task ${name.task_id} is deleted${running.length === 0 ? '' : '; to stop what runs: lts job cancel <instance-id>'}`);
   return 'ok';
 };

@@ -1,12 +1,11 @@
 import type { ValuesOf } from '../../../shared/config/settings.js';
 import type { GetScheduleResponse__Output } from '../../../shared/grpc/generated/lts/v1/GetScheduleResponse.js';
 import type { ResumeScheduleResponse__Output } from '../../../shared/grpc/generated/lts/v1/ResumeScheduleResponse.js';
-import type { Schedule__Output } from '../../../shared/grpc/generated/lts/v1/Schedule.js';
 import type { SuspendScheduleResponse__Output } from '../../../shared/grpc/generated/lts/v1/SuspendScheduleResponse.js';
 import type { ClientHandler } from '../command.js';
 import type { whichOptions } from '../command-options.js';
-import { formatRecord, formatTime, shortName } from '../output.js';
-import { firesAt, scheduleIn, scheduleName, scheduleState } from '../schedules.js';
+import { describeSchedule } from '../describe-schedule.js';
+import { scheduleIn, scheduleName } from '../schedules.js';
 
 type Which = ValuesOf<typeof whichOptions>;
 
@@ -14,7 +13,7 @@ type Which = ValuesOf<typeof whichOptions>;
 export const getSchedule: ClientHandler<Which> = async ({ options, target, output }) => {
   const name = scheduleName(options);
   const schedule = scheduleIn(await target.call<GetScheduleResponse__Output>((clients, call, answer) => clients.schedule.getSchedule(name, call, answer)));
-  output.data(schedule, () => describe(schedule));
+  output.data(schedule, () => describeSchedule(schedule));
   return 'ok';
 };
 
@@ -22,7 +21,7 @@ export const getSchedule: ClientHandler<Which> = async ({ options, target, outpu
 export const suspendSchedule: ClientHandler<Which> = async ({ options, target, output }) => {
   const name = scheduleName(options);
   const answer = await target.call<SuspendScheduleResponse__Output>((clients, call, done) => clients.schedule.suspendSchedule(name, call, done));
-  output.data(answer, () => describe(scheduleIn(answer)));
+  output.data(answer, () => describeSchedule(scheduleIn(answer)));
   if (!answer.changed) output.message('it was suspended before');
   return 'ok';
 };
@@ -31,29 +30,7 @@ export const suspendSchedule: ClientHandler<Which> = async ({ options, target, o
 export const resumeSchedule: ClientHandler<Which> = async ({ options, target, output }) => {
   const name = scheduleName(options);
   const answer = await target.call<ResumeScheduleResponse__Output>((clients, call, done) => clients.schedule.resumeSchedule(name, call, done));
-  output.data(answer, () => describe(scheduleIn(answer)));
+  output.data(answer, () => describeSchedule(scheduleIn(answer)));
   if (!answer.changed) output.message('it was active before');
   return 'ok';
 };
-
-function describe(schedule: Schedule__Output): string {
-  const { job } = schedule;
-  return formatRecord([
-    ['task id', job?.task_id ?? ''],
-    ['group', job?.node_group ?? ''],
-    ['type', job?.type ?? ''],
-    ['state', scheduleState(schedule)],
-    ['fires', firesAt(job)],
-    ['rely on previous', job?.rely_on_prev_cycle === false ? 'no, runs may overlap' : ''],
-    ['misfire', shortName(job?.misfire_policy?.action, 'MISFIRE_ACTION')],
-    ['blocking', shortName(job?.blocking_policy?.strategy, 'BLOCKING_STRATEGY')],
-    ['start', formatTime(job?.start_time ?? 0)],
-    ['end', formatTime(job?.end_time ?? 0)],
-    ['runs', schedule.fire_count],
-    ['last fire', formatTime(schedule.last_fire_time)],
-    ...schedule.next_fire_times.map((time, n): [string, string] => [n === 0 ? 'next fires' : '', formatTime(time)]),
-    ['created', formatTime(schedule.created_at)],
-    ['updated', formatTime(schedule.updated_at)],
-    ['schedule id', schedule.schedule_id],
-  ]);
-}

@@ -3,6 +3,7 @@ import type { SubmitResult } from '../../../shared/grpc/generated/lts/v1/SubmitR
 import type { Job__Output } from '../../../shared/grpc/generated/lts/v1/Job.js';
 import { LtsError } from '../../../shared/errors/lts-error.js';
 import { timeOfId } from '../../../shared/ids.js';
+import { formatInstant } from '../../../shared/schedule/instant.js';
 import { planOf, planToText, type SchedulePlan, spreadOf, timetableOf } from '../../../shared/schedule/schedule-plan.js';
 import type { CommitPipeline } from '../queue/commit-pipeline.js';
 import type { Enroll, EnrollOutcome } from '../queue/queue-store.js';
@@ -87,5 +88,5 @@ function timesFrom(job: Job__Output, from: number): { plan: SchedulePlan; nextAt
   if (plan === undefined) return undefined;
   const nextAt = timetableOf(plan, spreadOf(job.node_group, job.task_id)).next(from);
   if (nextAt !== undefined) return { plan, nextAt };
-  throw new LtsError('INVALID_ARGUMENT', `the schedule of task ${job.task_id} has no time to come${plan.endAt === 0 ? '' : ` before end_time ${plan.endAt}`}; give times that are still to come`);
+  throw new LtsError('INVALID_ARGUMENT', `the schedule of task ${job.task_id} has no time to come${plan.endAt === 0 ? '' : ` before end_time ${formatInstant(plan.endAt) ?? plan.endAt}`}; give times that are still to come`);
 }

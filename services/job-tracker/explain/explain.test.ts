@@ -16,7 +16,7 @@ describe('explain', () => {
 
   it.each([
     ['suspended', { state: 'SUSPENDED', nextAt: undefined }, { reason: 'WAIT_REASON_SUSPENDED', message: expect.stringContaining('lts schedule resume') }],
-    ['active', { state: 'ACTIVE', nextAt: 1_005 }, { reason: 'WAIT_REASON_NOT_DUE', message: expect.stringContaining('1000 ms'), until: 1_005 }],
+    ['active', { state: 'ACTIVE', nextAt: 1_005 }, { reason: 'WAIT_REASON_NOT_DUE', message: expect.stringContaining('comes in 1 s'), until: 1_005 }],
     ['resting', { state: 'ACTIVE', nextAt: undefined }, { reason: 'WAIT_REASON_SAME_TASK_RUNNING', message: expect.stringContaining('end of its run') }],
   ] as const)('tells why nothing of a schedule runs that is %s', (_name, fields, cause) => {
     const row = { id: 's', nodeGroup: 'g', taskId: 't', ...fields } as ScheduleRow;

@@ -1,6 +1,7 @@
 import type { ExplainInstanceResponse } from '../../../shared/grpc/generated/lts/v1/ExplainInstanceResponse.js';
 import type { WaitCause } from '../../../shared/grpc/generated/lts/v1/WaitCause.js';
 import type { Clock } from '../../../shared/time/clock.js';
+import { roughDuration } from '../../../shared/time/duration.js';
 import type { GroupWorkers } from '../dispatch/group-workers.js';
 import type { Ownership } from '../lead/ownership.js';
 import type { GroupQueue } from '../queue/owned-groups.js';
@@ -49,9 +50,9 @@ function whyWaiting(instance: InstanceRow, going: readonly string[], now: number
   if (instance.blocked || instance.dueAt === heldUntil) return { reason: 'WAIT_REASON_SAME_TASK_RUNNING', message: `an earlier run of task ${instance.taskId} has not ended` };
   const inMs = Math.max(instance.dueAt - now, 0);
   if (instance.attempts > 0) {
-    return { reason: 'WAIT_REASON_RETRY_BACKOFF', message: `retry ${instance.retryTimes} is due in ${inMs} ms`, until: instance.dueAt };
+    return { reason: 'WAIT_REASON_RETRY_BACKOFF', message: `retry ${instance.retryTimes} is due in ${roughDuration(inMs)}`, until: instance.dueAt };
   }
-  return { reason: 'WAIT_REASON_NOT_DUE', message: `its time comes in ${inMs} ms`, until: instance.dueAt };
+  return { reason: 'WAIT_REASON_NOT_DUE', message: `its time comes in ${roughDuration(inMs)}`, until: instance.dueAt };
 }
 
 function allDrained(nodeGroup: string, workers: { identity: { nodeId: string } }[]): WaitCause {
@@ -75,7 +76,7 @@ export function holdingLimit(group: GroupQueue | undefined, clock: Clock): WaitC
       return { reason: 'WAIT_REASON_MAX_RUNNING', message: `${running}, its limit max_running is ${maxRunning}; change it with "lts queue limit ${name} --max-running N"` };
     case 'startsPerSecond': {
       const inMs = gate.msToNext(clock);
-      return { reason: 'WAIT_REASON_START_RATE', message: `the limit starts_per_second of group ${name} is ${startsPerSecond}, the next one begins in ${inMs} ms; ${running}`, until: clock.now() + inMs };
+      return { reason: 'WAIT_REASON_START_RATE', message: `the limit starts_per_second of group ${name} is ${startsPerSecond}, the next one begins in ${roughDuration(inMs)}; ${running}`, until: clock.now() + inMs };
     }
     case undefined:
       return undefined;
@@ -102,7 +103,7 @@ export function explainSchedule({ id, taskId, nodeGroup, state, nextAt }: Schedu
       ? { reason: 'WAIT_REASON_SUSPENDED', message: `schedule ${taskId} of group ${nodeGroup} is suspended; resume it with "lts schedule resume"` }
       : nextAt === undefined
         ? { reason: 'WAIT_REASON_SAME_TASK_RUNNING', message: `the next time of schedule ${taskId} follows from the end of its run` }
-        : { reason: 'WAIT_REASON_NOT_DUE', message: `the next time of schedule ${taskId} comes in ${Math.max(nextAt - now, 0)} ms`, until: nextAt };
+        : { reason: 'WAIT_REASON_NOT_DUE', message: `the next time of schedule ${taskId} comes in ${roughDuration(Math.max(nextAt - now, 0))}`, until: nextAt };
   return { instance_id: id, state: 'INSTANCE_STATE_WAITING', causes: [cause] };
 }
 
