@@ -152,7 +152,7 @@ function windowTimes(job: ScheduleFields, every: number): WindowTimes {
 function misfireOf({ misfire_policy: policy }: ScheduleFields): SchedulePlan['misfire'] {
   const action = chosen<SchedulePlan['misfire']['action']>(policy?.action, 'MISFIRE_ACTION_', 'FIRE_ONCE');
   const given = (['newest', 'window'] as const).find((field) => isSet(policy?.[field]));
-  if (given !== undefined && action !== 'FIRE_ALL') refuse(`misfire_policy.${given} is ${policy?.[given]} with the action ${action}; only FIRE_ALL has it, leave it out or give that action`);
+  if (given !== undefined && action !== 'FIRE_ALL') refuse(`misfire_policy.${given} is ${Number(policy?.[given])} with the action ${action}; only FIRE_ALL has it, leave it out or give that action`);
   return {
     action,
     threshold: Number(policy?.threshold ?? defaultThresholdMs),
