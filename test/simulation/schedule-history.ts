@@ -95,7 +95,10 @@ export class ScheduleHistory {
   #enrolled({ id, nextAt, createdAt, nodeGroup, taskId }: Enroll, sched: number): void {
     const schedule = this.#schedules.get(id);
     if (schedule === undefined) return this.#violate(0, `${id} was enrolled, and nobody made it`);
-    const track: Track = { schedule, nextAt, origin: schedule.times === 'cron' ? 0 : (nextAt ?? 0), runs: 0, lastRun: Number.NEGATIVE_INFINITY };
+    const old = this.#tracks.get(sched);
+    // A time that had come before the schedule was replaced is owed still.
+    const owed = old?.nextAt !== undefined && old.nextAt <= createdAt ? old.nextAt : undefined;
+    const track: Track = { schedule, nextAt: owed ?? nextAt, origin: schedule.times === 'cron' ? 0 : (nextAt ?? 0), runs: 0, lastRun: old?.lastRun ?? Number.NEGATIVE_INFINITY };
     this.#tracks.set(sched, track);
     this.#task({ nodeGroup, taskId }).limits.add(schedule.blocking.limit);
     if (nextAt === undefined || nextAt < createdAt) this.#violate(9, `${id} was enrolled at ${createdAt} and fires first at ${nextAt}`);
@@ -135,7 +138,7 @@ export class ScheduleHistory {
     }
     if (t.from === undefined) return;
     this.#timesFollow(track, t);
-    this.#misfires(schedule, t);
+    this.#misfires(track, t);
     for (const each of t.passed) if (each.state === 'DISCARDED') this.#discarded(schedule, each, t, tables);
     this.#counts(track, t);
     track.nextAt = t.nextAt;
@@ -145,29 +148,32 @@ export class ScheduleHistory {
   /** 2: each time of the grid, from the stored one up to the next, once. */
   #timesFollow(track: Track, { from = 0, nextAt, over, runs, passed }: Fire): void {
     const { id, periodMs, times } = track.schedule;
+    const following = (time: number): number => track.origin + (Math.floor((time - track.origin) / periodMs) + 1) * periodMs;
     const at = (time: number): string => new Date(time).toISOString();
     let expected = from;
     if (track.nextAt !== from) this.#violate(2, `${id} fired from ${at(from)}, its next time was ${track.nextAt}`);
+    // It ran before the schedule was replaced, or the clock set back.
+    if (runs.length + passed.length === 0 && track.lastRun >= from) expected = following(track.lastRun);
     for (const each of [...runs, ...passed].toSorted((a, b) => a.scheduledAt - b.scheduledAt)) {
       const older = /and (\d+|more than \d+) earlier times from (\S+) on/.exec('message' in each ? each.message : '');
       if (older !== null) {
-        const counted = (each.scheduledAt - expected) / periodMs;
+        const counted = Math.ceil((each.scheduledAt - expected) / periodMs);
         if (older[2] !== at(expected) || (older[1] !== String(counted) && counted < 10_000)) this.#violate(2, `${id} sums up ${older[0]}, they are ${counted} from ${at(expected)} to ${at(each.scheduledAt)}`);
       } else if (each.scheduledAt !== expected) this.#violate(2, `${id} fired for ${at(each.scheduledAt)} where ${at(expected)} was due`);
-      expected = each.scheduledAt + periodMs;
+      expected = following(each.scheduledAt);
       if ('counts' in each) track.lastRun = each.scheduledAt;
     }
     if (!over && nextAt !== (times === 'delay' ? undefined : expected)) this.#violate(2, `${id} fires next at ${nextAt}, ${expected} is due`);
   }
 
   /** 9: what was missed is treated as asked for; what was not missed is not called so. The time that was due tells which. */
-  #misfires({ id, misfire, periodMs, times }: SimSchedule, { from = 0, at, nextAt, over, runs, passed }: Fire): void {
+  #misfires({ origin, schedule: { id, misfire, periodMs, times } }: Track, { from = 0, at, nextAt, over, runs, passed }: Fire): void {
     const skipped = passed.filter(({ state }) => state === 'MISSED');
     if (from >= at - misfire.threshold) {
       for (const each of skipped) this.#violate(9, `${id} calls ${each.scheduledAt} missed at ${at}, ${from} was due and the threshold is ${misfire.threshold}`);
       return;
     }
-    const rank = ({ scheduledAt }: { scheduledAt: number }): number => (times === 'delay' ? 1 : Math.floor((at - scheduledAt) / periodMs) + 1);
+    const rank = ({ scheduledAt }: { scheduledAt: number }): number => (times === 'delay' ? 1 : Math.floor((at - origin) / periodMs) - Math.floor((scheduledAt - origin) / periodMs) + 1);
     const wanted = (each: { scheduledAt: number }): boolean => {
       if (misfire.action === 'SKIP') return false;
       if (misfire.action === 'FIRE_ONCE') return rank(each) === 1;

@@ -22,7 +22,9 @@ function bench(byHand = true) {
   const plan = planOf(checkJob({ task_id: 't', node_group: 'g', ...scheduled }), clock.now());
   if (plan === undefined) throw new Error('no plan');
   const groups = new OwnedGroups(100);
-  const load = (): void => void groups.adopt({ partition: 0, epoch: 1 }, { groups: [], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [] } });
+  const load = (): void => {
+    groups.adopt({ partition: 0, epoch: 1 }, { groups: [], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [] } });
+  };
   load();
   const owned = groups.partitions.get(0);
   if (owned === undefined) throw new Error('not owned');
