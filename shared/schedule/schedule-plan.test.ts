@@ -26,6 +26,7 @@ const refused: [name: string, job: object, ...words: string[]][] = [
   ['cron and repeat mode', { ...cron, repeat_mode: 'FIXED_DELAY' }, 'repeat_mode'],
   ['a count alone', { ...least, repeat_count: 3 }, 'repeat_count is 3', 'interval'],
   ['an interval alone', { ...least, repeat_interval: 3 }, 'repeat_interval is 3', '-1'],
+  ['a repeat that fires too often', { ...repeat, repeat_interval: 99 }, 'repeat_interval is 99', '100 milliseconds or more'],
   ['a window without interval', { ...least, daily_window: { from: '09:00', to: '10:00' } }, 'daily_window', 'repeat_interval'],
   ['a window that fires too often', { ...window, repeat_interval: 999 }, 'repeat_interval is 999', '1000'],
   ['a window with a fixed delay', { ...window, repeat_mode: 'FIXED_DELAY' }, 'FIXED_DELAY', 'daily_window'],

@@ -50,6 +50,11 @@ interface WindowTimes {
 /** The fields of a job that make it a schedule, as they are decoded or as a user wrote them. */
 type ScheduleFields = Pick<Job | Job__Output, 'node_group' | 'task_id' | 'cron_expression' | 'cron_dialect' | 'time_zone' | 'dst_gap' | 'dst_overlap' | 'trigger_time' | 'repeat_interval' | 'repeat_count' | 'repeat_mode' | 'rely_on_prev_cycle' | 'misfire_policy' | 'blocking_policy' | 'start_time' | 'end_time' | 'daily_window'>;
 
+/**
+ * A schedule without workers makes a row at each of its times, of those that it discards too: a slip of the keyboard, 1
+ * for 1000, must not fill a store. Ten times a second is the most that one schedule may ask of it for ever.
+ */
+const shortestIntervalMs = 100;
 const defaultThresholdMs = 60_000;
 const defaultNewest = 100;
 
@@ -191,6 +196,7 @@ function checkRepeat(job: ScheduleFields, interval: number, count: number): void
   if (count === 0) refuse(`repeat_interval is ${interval} without repeat_count; give how many runs there are in all, -1 without end`);
   if ((job.time_zone ?? '') !== '') refuse(`time_zone is "${job.time_zone}" with a repeat, which follows real time; it goes with cron_expression and daily_window`);
   if (delay && job.rely_on_prev_cycle === false) refuse('repeat_mode is FIXED_DELAY while rely_on_prev_cycle is false; a delay counts from the end of the run before, so leave rely_on_prev_cycle out');
+  if (interval < shortestIntervalMs) refuse(`repeat_interval is ${interval}; give ${shortestIntervalMs} milliseconds or more, and let one run do what is to be done more often`);
 }
 
 /** Fields of a schedule in a job that is none: its user meant something else. */

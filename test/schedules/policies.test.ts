@@ -137,6 +137,22 @@ describe('a schedule on a whole tracker', () => {
     });
   });
 
+  it('discards times of overlapping runs while the backlog of the group is full', async () => {
+    await bench.bench.core.limits.set('g', { backlog: 2 });
+    await bench.repeat({ rely_on_prev_cycle: false });
+    await bench.until(async () => (await bench.states()).filter((state) => state === 'DISCARDED').length >= 2, 'times are discarded', 900);
+    const runs = await bench.runs();
+    // The slots of the worker, the backlog, and then none.
+    expect(runs.slice(0, 12).map(({ state }) => state)).toEqual([...Array.from({ length: 8 }, () => 'EXECUTING'), 'READY', 'READY', 'DISCARDED', 'DISCARDED']);
+    expect(runs[10]?.message).toBe('the backlog of group g is full: 2 jobs wait, the limit is 2');
+    const instanceId = runs[9]?.id ?? '';
+    await expect(bench.trigger()).rejects.toMatchObject({ reason: 'BACKLOG_FULL' });
+    expect(await bench.trigger({ instanceId })).toMatchObject({ instanceId });
+    await bench.finish(bench.worker.got[0] ?? '');
+    await bench.got(9);
+    await bench.until(async () => (await bench.runs()).slice(12).some(({ state }) => state === 'READY'), 'a time runs again');
+  });
+
   describe('with a fixed delay', () => {
     it('fires its interval after the end of the run', async () => {
       await bench.repeat({ repeat_mode: 'FIXED_DELAY', repeat_count: 3 });

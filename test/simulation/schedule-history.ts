@@ -185,8 +185,11 @@ export class ScheduleHistory {
     if (!over && times !== 'delay' && (nextAt ?? 0) <= at) this.#violate(9, `${id} answers what was missed up to ${nextAt} alone, at ${at}`);
   }
 
-  /** 9: it met a run that still went. */
+  /** 9: it met a run that still went, or its runs have no limit and found a full backlog. */
   #discarded({ id, blocking }: SimSchedule, { scheduledAt, message }: PassedTime, { at, runs }: Fire, tables: Tables): void {
+    const full = /^the backlog of group \S+ is full: (\d+) jobs wait, the limit is (\d+)$/.exec(message);
+    if (full !== null && (blocking.limit !== 0 || Number(full[1]) < Number(full[2]))) this.#violate(9, `${id} discards ${scheduledAt}: ${message}`);
+    if (full !== null) return;
     if (blocking.limit === 0) this.#violate(9, `${id} discards ${scheduledAt}, its runs have no limit`);
     const met = /run ([0-9a-f-]{36})/.exec(message)?.[1];
     if (met === undefined || runs.some((run) => run.id === met)) return;

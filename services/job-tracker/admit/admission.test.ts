@@ -4,6 +4,7 @@ import { newId } from '../../../shared/ids.js';
 import { VirtualClock } from '../../../test/kit/virtual-clock.js';
 import type { Dispatcher } from '../dispatch/dispatcher.js';
 import type { Ownership } from '../lead/ownership.js';
+import { Backlog } from '../queue/backlog.js';
 import type { CommitPipeline } from '../queue/commit-pipeline.js';
 import { OwnedGroups } from '../queue/owned-groups.js';
 import type { DueTimer } from '../schedule/due-timer.js';
@@ -30,7 +31,8 @@ function open(pipeline: { depth: number; bytes: number }): { submit: (nodeGroup:
     disk: { requireRoom: nothing } as unknown as DiskGuard,
     enrollment: { toEnroll: nothing } as unknown as Enrollment,
     queries: { findInstance: () => Promise.resolve(undefined) },
-    settings: { backlogLimit: 3, retentionMs: 1_000 },
+    backlog: new Backlog(3),
+    settings: { retentionMs: 1_000 },
     clock: new VirtualClock(),
     newId,
   });

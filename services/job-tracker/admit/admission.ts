@@ -7,6 +7,7 @@ import type { Dispatcher } from '../dispatch/dispatcher.js';
 import type { Worker } from '../dispatch/worker.js';
 import type { WorkerSession } from '../dispatch/worker-session.js';
 import type { Ownership } from '../lead/ownership.js';
+import type { Backlog } from '../queue/backlog.js';
 import type { CommitPipeline } from '../queue/commit-pipeline.js';
 import type { GroupQueue, OwnedGroups } from '../queue/owned-groups.js';
 import type { Admit, AdmitOutcome, Placement } from '../queue/queue-store.js';
@@ -20,8 +21,6 @@ import { policyOf } from './run-policy.js';
 
 /** What admission needs to know. */
 export interface AdmissionSettings {
-  /** Waiting and ready jobs of one group that has no limit of its own; more are refused. */
-  backlogLimit: number;
   retentionMs: number;
 }
 
@@ -39,6 +38,7 @@ export class Admission {
   readonly #ownership: Ownership;
   readonly #disk: DiskGuard;
   readonly #enrollment: Enrollment;
+  readonly #backlog: Backlog;
   readonly #queries: Pick<StatusQueries, 'findInstance'>;
   readonly #settings: AdmissionSettings;
   readonly #clock: Clock;
@@ -52,6 +52,7 @@ export class Admission {
     ownership: Ownership;
     disk: DiskGuard;
     enrollment: Enrollment;
+    backlog: Backlog;
     queries: Pick<StatusQueries, 'findInstance'>;
     settings: AdmissionSettings;
     clock: Clock;
@@ -64,6 +65,7 @@ export class Admission {
     this.#ownership = parts.ownership;
     this.#disk = parts.disk;
     this.#enrollment = parts.enrollment;
+    this.#backlog = parts.backlog;
     this.#queries = parts.queries;
     this.#settings = parts.settings;
     this.#clock = parts.clock;
@@ -108,23 +110,15 @@ export class Admission {
       const partition = this.#ownership.require(job.node_group);
       if (id === '') id = this.#newId(now);
       const enroll = this.#enrollment.toEnroll(job, id, bytes, partition, now, fromFailStore);
-      // A schedule is no work that waits: the backlog is not its business.
+      // A schedule is no work that waits; its runs are, and firing looks at the backlog for them.
       if (enroll !== undefined) return this.#enrollment.store(enroll, settle);
       const group = this.#groups.group(job.node_group, partition);
       const admit = toAdmit(job, id, bytes, partition, now, fromFailStore);
-      if (this.#backlog(group) < this.#limit(group)) this.#store(group, admit, settle);
+      if (this.#backlog.room(group) > 0) this.#store(group, admit, settle);
       else void this.#admitKnown(group, admit, settle);
     } catch (error) {
       settle(refusal(id, toLtsError(error)));
     }
-  }
-
-  #limit(group: GroupQueue): number {
-    return group.gate.limits.backlog ?? this.#settings.backlogLimit;
-  }
-
-  #backlog(group: GroupQueue): number {
-    return group.waiting + group.readyCount + group.admitting;
   }
 
   /** The backlog is full: only an id that was taken before gets its answer. */
@@ -132,7 +126,7 @@ export class Admission {
     try {
       const known = admit.clientId && (await this.#queries.findInstance({ id: admit.id })) !== undefined;
       if (known) return this.#store(group, admit, settle);
-      throw new LtsError('BACKLOG_FULL', `group ${group.name} has ${this.#backlog(group)} jobs waiting, the limit is ${this.#limit(group)}; add workers, wait, or raise it with "lts queue limit ${group.name} --backlog N"`);
+      throw this.#backlog.refusal(group);
     } catch (error) {
       settle(refusal(admit.id, toLtsError(error)));
     }

@@ -8,11 +8,11 @@ const minute = 60_000;
 const start = Math.floor(1_800_000_000_000 / minute) * minute;
 
 /** What a schedule of every minute does whose next time is `start`. */
-function fire(options: { job?: object; live?: LiveRun[]; late?: number; fires?: number; lastAt?: number }): FireDecision {
+function fire(options: { job?: object; live?: LiveRun[]; late?: number; fires?: number; lastAt?: number; room?: number }): FireDecision {
   const plan = planOf(checkJob({ task_id: 't', node_group: 'g', ...(options.job ?? { cron_expression: '* * * * *' }) }), start);
   if (plan === undefined) throw new Error('no plan');
   let ids = 0;
-  return decideFire({ row: { taskId: 't', fires: options.fires ?? 0, lastAt: options.lastAt, nextAt: start }, plan, timetable: timetableOf(plan, ''), live: options.live ?? [] }, start + (options.late ?? 0), () => `new-${++ids}`);
+  return decideFire({ row: { taskId: 't', fires: options.fires ?? 0, lastAt: options.lastAt, nextAt: start }, plan, timetable: timetableOf(plan, ''), live: options.live ?? [], backlog: { room: options.room ?? 1_000, full: 'the backlog is full' } }, start + (options.late ?? 0), () => `new-${++ids}`);
 }
 
 const cron = (fields: object): object => ({ cron_expression: '* * * * *', ...fields });
@@ -102,6 +102,22 @@ describe('decideFire', () => {
     const week = fire({ job: cron({ cron_expression: '* * * * *', misfire_policy: { action: 'SKIP' } }), late: 7 * 86_400_000 });
     expect(week.passed).toHaveLength(1_001);
     expect(week.passed[0]).toMatchObject({ message: expect.stringContaining('and 9080 earlier times') });
+  });
+
+  it('discards times without a limit of their runs while the backlog is full, and counts none of them', () => {
+    const job = repeat({ rely_on_prev_cycle: false });
+    expect(fire({ job, fires: 2, room: 0 })).toMatchObject({ runs: [], passed: [{ state: 'DISCARDED', message: 'the backlog is full', scheduledAt: start }], nextAt: start + minute, over: false });
+    expect(fire({ room: 0 })).toMatchObject({ runs: [{ scheduledAt: start }], passed: [] });
+  });
+
+  it('leaves to the next fire what finds no room after its own runs, and answers what was missed in one', () => {
+    const overlapping = (misfire_policy: object): object => cron({ rely_on_prev_cycle: false, misfire_policy });
+    const onTime = fire({ job: overlapping({ threshold: 10 * minute }), late: 5 * minute, room: 2 });
+    expect(short(onTime)).toEqual([[[0, 'runs'], [1, 'runs']], []]);
+    expect(onTime.nextAt).toBe(start + 2 * minute);
+    const missed = fire({ job: overlapping({ action: 'FIRE_ALL' }), late: 5 * minute, room: 2 });
+    expect(missed.runs).toHaveLength(6);
+    expect(missed.nextAt).toBe(start + 6 * minute);
   });
 
   describe('and a run that still goes', () => {

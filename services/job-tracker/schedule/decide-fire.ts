@@ -24,6 +24,8 @@ export interface DueSchedule {
   timetable: Timetable;
   /** Its live guarded runs, oldest first. */
   live: readonly LiveRun[];
+  /** How many more jobs of its group may wait, and what is said of times that find no room. */
+  backlog: { room: number; full: string };
 }
 
 /** Whether the plan limits how many runs live at once. */
@@ -34,8 +36,8 @@ export function isGuardedPlan(plan: SchedulePlan): boolean {
 /**
  * What becomes of the times that have come, the oldest first. Of those on time what is left is due again at once. It depends on its input alone, so that the next owner of the partition goes on in the same way.
  */
-export function decideFire({ row, plan, timetable, live }: DueSchedule, now: number, newId: () => string): FireDecision {
-  const fire = new Decision(row.taskId, plan, live, plan.count < 0 ? Number.POSITIVE_INFINITY : plan.count - row.fires, newId);
+export function decideFire({ row, plan, timetable, live, backlog }: DueSchedule, now: number, newId: () => string): FireDecision {
+  const fire = new Decision(row.taskId, plan, live, backlog, plan.count < 0 ? Number.POSITIVE_INFINITY : plan.count - row.fires, newId);
   if (plan.endAt !== 0 && row.nextAt > plan.endAt) return fire.done(undefined, true);
   // It was replaced when this time had just run, or after the clock was set back.
   if (row.lastAt !== undefined && row.nextAt <= row.lastAt) return fire.done(timetable.next(row.lastAt + 1), false);
@@ -59,15 +61,17 @@ class Decision {
   readonly #plan: SchedulePlan;
   readonly #guarded: boolean;
   #live: readonly LiveRun[];
+  readonly #backlog: DueSchedule['backlog'];
   #runsLeft: number;
   #missed: FireDecision['missed'];
   readonly #newId: () => string;
 
-  constructor(taskId: string, plan: SchedulePlan, live: readonly LiveRun[], runsLeft: number, newId: () => string) {
+  constructor(taskId: string, plan: SchedulePlan, live: readonly LiveRun[], backlog: DueSchedule['backlog'], runsLeft: number, newId: () => string) {
     this.#taskId = taskId;
     this.#plan = plan;
     this.#guarded = isGuardedPlan(plan);
     this.#live = live;
+    this.#backlog = backlog;
     this.#runsLeft = runsLeft;
     this.#newId = newId;
   }
@@ -95,9 +99,10 @@ class Decision {
     });
   }
 
-  /** False: it is left, as there are no runs any more. */
+  /** False: it is left, as there are no runs any more, or as this fire fills the backlog: the next one sees what workers took. */
   onTime(time: number): boolean {
-    if (this.#runsLeft <= 0) return false;
+    const { room } = this.#backlog;
+    if (this.#runsLeft <= 0 || (!this.#guarded && room > 0 && this.#runs.length >= room)) return false;
     this.#meet(time, false);
     return true;
   }
@@ -114,6 +119,8 @@ class Decision {
   #meet(time: number, owed: boolean): void {
     const id = this.#newId();
     const { blocking } = this.#plan;
+    // Of a schedule that limits its runs no backlog can grow without end.
+    if (!this.#guarded && this.#backlog.room <= 0) return this.#pass('DISCARDED', time, this.#backlog.full, id);
     const meeting = meet(owed ? { ...blocking, strategy: 'SERIAL', queue: Number.POSITIVE_INFINITY } : blocking, this.#live, id);
     if (meeting.does === 'discard') return this.#pass('DISCARDED', time, meeting.message, id);
     if (meeting.does === 'hold') for (const each of meeting.giveWay) this.#yield(each, id);

@@ -5,11 +5,12 @@ import type { AttemptSettlement } from '../complete/settle-attempt.js';
 import type { Dispatcher } from '../dispatch/dispatcher.js';
 import type { Worker } from '../dispatch/worker.js';
 import type { WorkerSession } from '../dispatch/worker-session.js';
+import type { Backlog } from '../queue/backlog.js';
 import type { CommitPipeline } from '../queue/commit-pipeline.js';
 import type { GroupQueue, OwnedGroups, OwnedPartition } from '../queue/owned-groups.js';
 import type { CancelOutcome, Fire, FireOutcome, FireRun, ScheduleRow } from '../queue/queue-store.js';
 import type { GivesWay } from './blocking.js';
-import { decideFire } from './decide-fire.js';
+import { decideFire, type DueSchedule } from './decide-fire.js';
 import type { FiringRow } from './fire-window.js';
 import type { GuardedRuns } from './guarded-runs.js';
 import type { PlanCache } from './plan-cache.js';
@@ -34,6 +35,7 @@ export class Firing {
   readonly #settlement: AttemptSettlement;
   readonly #guarded: GuardedRuns;
   readonly #plans: PlanCache;
+  readonly #backlog: Backlog;
   readonly #clock: Clock;
   readonly #newId: (now: number) => string;
   readonly #log: Logger;
@@ -47,6 +49,7 @@ export class Firing {
     settlement: AttemptSettlement;
     guarded: GuardedRuns;
     plans: PlanCache;
+    backlog: Backlog;
     clock: Clock;
     newId: (now: number) => string;
     log: Logger;
@@ -57,6 +60,7 @@ export class Firing {
     this.#settlement = parts.settlement;
     this.#guarded = parts.guarded;
     this.#plans = parts.plans;
+    this.#backlog = parts.backlog;
     this.#clock = parts.clock;
     this.#newId = parts.newId;
     this.#log = parts.log;
@@ -75,7 +79,7 @@ export class Firing {
       this.#waiting.push(() => (this.#groups.partitions.get(owned.partition) === owned ? this.fire(owned, row, fired) : fired(undefined, undefined, undefined)));
       return 0;
     }
-    const { runs, passed, nextAt, over, giveWay, missed } = decideFire({ row, plan, timetable, live: live.map(({ id, taskKey, stands }) => ({ id, taskKey, stands, begun: this.#groups.executions.has(id) })) }, now, () => this.#newId(now));
+    const { runs, passed, nextAt, over, giveWay, missed } = decideFire({ row, plan, timetable, live: live.map(({ id, taskKey, stands }) => ({ id, taskKey, stands, begun: this.#groups.executions.has(id) })), backlog: this.#backlogOf(row, owned) }, now, () => this.#newId(now));
     const { nodeGroup, sched, version } = row;
     this.store(owned, row, plan.blocking.limit, { kind: 'fire', partition: owned.partition, nodeGroup, sched, version, from: row.nextAt, nextAt, over, at: now, runs, passed }, (outcome, error) => {
       if (outcome?.applied !== true) return fired(undefined, outcome, error);
@@ -84,6 +88,11 @@ export class Firing {
       fired(over ? undefined : { ...row, nextAt, fires: row.fires + runs.length, lastAt: runs.at(-1)?.scheduledAt ?? row.lastAt }, outcome, undefined);
     });
     return runs.length + passed.length;
+  }
+
+  #backlogOf({ nodeGroup }: ScheduleRow, { partition }: OwnedPartition): DueSchedule['backlog'] {
+    const group = this.#groups.group(nodeGroup, partition);
+    return { room: this.#backlog.room(group), full: this.#backlog.tell(group) };
   }
 
   /** Stores a fire; memory follows before `fired` is called. */

@@ -10,7 +10,9 @@ import { checkIdTime } from '../admit/check-id.js';
 import type { DiskGuard } from '../admit/disk-guard.js';
 import type { AttemptSettlement } from '../complete/settle-attempt.js';
 import type { Ownership } from '../lead/ownership.js';
+import type { Backlog } from '../queue/backlog.js';
 import type { CommitPipeline } from '../queue/commit-pipeline.js';
+import type { OwnedGroups } from '../queue/owned-groups.js';
 import { type Alter, type AlterOutcome, heldUntil, type QueueStore, type ScheduleRow } from '../queue/queue-store.js';
 import type { GuardedRuns } from './guarded-runs.js';
 import type { Schedules } from './schedules.js';
@@ -47,6 +49,8 @@ export interface ScheduleControlParts {
   settlement: AttemptSettlement;
   schedules: Schedules;
   guarded: GuardedRuns;
+  groups: OwnedGroups;
+  backlog: Backlog;
   store: Pick<QueueStore, 'readSchedule' | 'findSchedule' | 'findInstance'>;
   disk: DiskGuard;
   retentionMs: number;
@@ -123,7 +127,7 @@ export class ScheduleControl {
   async #trigger(order: TriggerOrder): Promise<{ instanceId: string; waits: boolean }> {
     const { nodeGroup, taskId, instanceId, scheduledTime } = order;
     this.#require(order);
-    const { clock, newId, disk, retentionMs, schedules, guarded } = this.#parts;
+    const { clock, newId, disk, retentionMs, schedules, guarded, groups, backlog } = this.#parts;
     const now = clock.now();
     if (scheduledTime > now) throw new LtsError('INVALID_ARGUMENT', `scheduled_time is ${scheduledTime} (${formatInstant(scheduledTime) ?? 'beyond all calendars'}), which is still to come; give a time that has passed, or leave it out to run now`);
     disk.requireRoom();
@@ -136,6 +140,11 @@ export class ScheduleControl {
       const runs = guarded.find(nodeGroup, taskId)?.runs.length ?? 0;
       if (runs >= mostByHand) throw new LtsError('BACKLOG_FULL', `task ${taskId} of group ${nodeGroup} has ${runs} runs that have not ended, at most ${mostByHand} are possible; wait, or cancel some`);
       const job = await this.#jobOf(order);
+      const group = groups.group(nodeGroup, this.#require(order));
+      if (backlog.room(group) <= 0) {
+        if (instanceId !== '' && (await this.#parts.store.findInstance({ id })) !== undefined) return this.#again(order, id);
+        throw backlog.refusal(group);
+      }
       const made = await schedules.runByHand(this.#require(order), row, { id, scheduledAt: scheduledTime === 0 ? now : scheduledTime, job });
       if (made.again) return this.#again(order, id);
       if (made.applied) return { instanceId: id, waits: made.held };

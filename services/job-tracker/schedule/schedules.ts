@@ -2,6 +2,7 @@ import type { Logger } from '../../../shared/log/logger.js';
 import type { Clock } from '../../../shared/time/clock.js';
 import type { AttemptSettlement } from '../complete/settle-attempt.js';
 import type { Dispatcher } from '../dispatch/dispatcher.js';
+import type { Backlog } from '../queue/backlog.js';
 import type { CommitPipeline } from '../queue/commit-pipeline.js';
 import type { OwnedGroups } from '../queue/owned-groups.js';
 import type { FireOutcome, FireRun, LoadedSchedules, QueueStore, ScheduleRow } from '../queue/queue-store.js';
@@ -21,6 +22,7 @@ export interface SchedulesParts {
   dispatcher: Dispatcher;
   settlement: AttemptSettlement;
   guarded: GuardedRuns;
+  backlog: Backlog;
   store: Pick<QueueStore, 'readSchedules' | 'readSchedule'>;
   newId: (now: number) => string;
   clock: Clock;
