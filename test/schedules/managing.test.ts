@@ -140,16 +140,25 @@ describe('managing a schedule', () => {
       const id = await bench.cron();
       const first = await bench.got(1);
       const answer = await bench.bench.core.cancellation.cancel({ node_group: 'g', task_id: 'task', instance_id: '' });
-      expect(answer).toEqual({ outcome: 'CANCEL_OUTCOME_CANCELLING', instance_ids: expect.arrayContaining([first, id]) });
+      expect(answer).toEqual({ outcome: 'CANCEL_OUTCOME_CANCELLING', instance_ids: expect.arrayContaining([first, id]), instance_count: expect.any(Number) });
       expect(await bench.finish(first, 'CANCELLED')).toMatchObject({ state: 'CANCELLED' });
       await bench.minutes(2);
       expect(bench.worker.got).toEqual([first]);
     });
 
+    it('names the first thousand of very many runs, and counts them all', async () => {
+      await bench.cron({ cron_expression: '0 0 1 1 *', rely_on_prev_cycle: false });
+      await Promise.all(Array.from({ length: 1_100 }, () => bench.trigger()));
+      const answer = await bench.bench.core.cancellation.cancel({ node_group: 'g', task_id: 'task', instance_id: '' });
+      expect(answer.instance_ids).toHaveLength(1_000);
+      // The runs and the schedule.
+      expect(answer.instance_count).toBe(1_101);
+    });
+
     it('cancels a schedule that has no run, also a suspended one', async () => {
       const id = await bench.cron({ cron_expression: '0 0 1 1 *' });
       await bench.control.suspend(bench.name);
-      expect(await bench.bench.core.cancellation.cancel({ node_group: 'g', task_id: 'task', instance_id: '' })).toEqual({ outcome: 'CANCEL_OUTCOME_CANCELLED', instance_ids: [id] });
+      expect(await bench.bench.core.cancellation.cancel({ node_group: 'g', task_id: 'task', instance_id: '' })).toEqual({ outcome: 'CANCEL_OUTCOME_CANCELLED', instance_ids: [id], instance_count: 1 });
       await expect(bench.bench.core.cancellation.cancel({ node_group: 'g', task_id: 'task', instance_id: '' })).rejects.toMatchObject({ reason: 'INSTANCE_NOT_FOUND' });
     });
 

@@ -23,6 +23,8 @@ export const cancelJob: ClientHandler<ValuesOf<typeof whichOptions>> = async ({ 
   }
   const outcome = shortName(answer.outcome, 'CANCEL_OUTCOME');
   output.data(answer, () => ({ head: ['instance id', 'outcome'], rows: answer.instance_ids.map((id) => [id, outcome]) }));
+  const further = Number(answer.instance_count) - answer.instance_ids.length;
+  if (further > 0) output.message(`and ${further} further instances`);
   if (answer.instance_ids.length === 0) output.message(outcome);
   return 'ok';
 };

@@ -11,6 +11,8 @@ export const deleteSchedule: ClientHandler<ValuesOf<typeof whichOptions>> = asyn
   const { running_instance_ids: running, cancelled_instance_ids: cancelled } = answer;
   const rows = [...running.map((id) => [id, 'goes on']), ...cancelled.map((id) => [id, 'CANCELLED'])];
   output.data(answer, () => (rows.length === 0 ? '' : { head: ['instance id', 'run'], rows }));
+  const further = Number(answer.running_count) + Number(answer.cancelled_count) - running.length - cancelled.length;
+  if (further > 0) output.message(`and ${further} further runs`);
   output.message(`the schedule of task ${name.task_id} is deleted${running.length === 0 ? '' : '; to stop what runs: lts job cancel <instance-id>'}`);
   return 'ok';
 };

@@ -51,12 +51,19 @@ export class Cancellation {
   }
 }
 
+/** Ids that one answer names: of very many it would be larger than a message may be. */
+export const mostNamed = 1_000;
+
 /** The schedule is named beside its runs: it has an id as they have. */
 function toResponse({ cancelled: instances, cancelling, ended, schedule }: CancelOutcome): CancelJobResponse {
   const cancelled = schedule === undefined ? instances : [...instances, { id: schedule }];
   if (cancelling.length > 0) {
-    return { outcome: 'CANCEL_OUTCOME_CANCELLING', instance_ids: [...cancelling, ...cancelled].map(({ id }) => id) };
+    return named('CANCEL_OUTCOME_CANCELLING', [...cancelling, ...cancelled].map(({ id }) => id));
   }
-  if (cancelled.length > 0) return { outcome: 'CANCEL_OUTCOME_CANCELLED', instance_ids: cancelled.map(({ id }) => id) };
-  return { outcome: 'CANCEL_OUTCOME_ALREADY_ENDED', instance_ids: ended };
+  if (cancelled.length > 0) return named('CANCEL_OUTCOME_CANCELLED', cancelled.map(({ id }) => id));
+  return named('CANCEL_OUTCOME_ALREADY_ENDED', ended);
+}
+
+function named(outcome: NonNullable<CancelJobResponse['outcome']>, ids: readonly string[]): CancelJobResponse {
+  return { outcome, instance_ids: ids.slice(0, mostNamed), instance_count: ids.length };
 }

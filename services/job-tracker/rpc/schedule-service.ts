@@ -11,6 +11,7 @@ import { cron } from '../../../shared/schedule/cron.js';
 import { previewFires } from '../../../shared/schedule/preview.js';
 import { cronTimes } from '../../../shared/schedule/schedule-plan.js';
 import type { Clock } from '../../../shared/time/clock.js';
+import { mostNamed } from '../admit/cancellation.js';
 import type { Ownership } from '../lead/ownership.js';
 import type { ScheduleQueries } from '../queue/queue-store.js';
 import type { ScheduleControl, ScheduleName } from '../schedule/schedule-control.js';
@@ -49,7 +50,7 @@ export function scheduleService(handlers: Handlers, { schedules, store, ownershi
     }),
     DeleteSchedule: unary(async (request: Named) => {
       const { running, cancelled } = await schedules.remove(nameIn(request));
-      return { running_instance_ids: running, cancelled_instance_ids: cancelled };
+      return { running_instance_ids: running.slice(0, mostNamed), cancelled_instance_ids: cancelled.slice(0, mostNamed), running_count: running.length, cancelled_count: cancelled.length };
     }),
     TriggerSchedule: unary(async ({ _payload, ...request }: TriggerScheduleRequest__Output) => {
       checkTrigger(request);
