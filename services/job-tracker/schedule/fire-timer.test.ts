@@ -19,7 +19,13 @@ class Bench {
   readonly reads: number[] = [];
   readonly rested: ScheduleRow[] = [];
   /** Undefined: it waits for the test. */
-  answer: 'moves' | 'fails' | undefined = 'moves';
+  answer: 'moves' | 'fails' | 'slowly' | undefined = 'moves';
+  /** How far a fire that is stored slowly moves its schedule. */
+  stepMs: (row: ScheduleRow) => number = () => 86_400_000;
+  /** How long each decision keeps the loop. */
+  decisionMs = 0;
+  /** Fires that wait for a commit; undefined: none runs. */
+  #waiting: { row: ScheduleRow; fired: Fired }[] | undefined;
   readsFail = false;
   /** That each fire brings. */
   rows = 1;
@@ -39,6 +45,8 @@ class Bench {
     const firing = {
       fire: (_owned: unknown, row: ScheduleRow, fired: Fired) => {
         this.fires.push({ row, at: this.clock.now(), fired });
+        this.clock.stand(this.decisionMs);
+        if (this.answer === 'slowly') this.#commit({ row, fired });
         if (this.answer === 'fails') setImmediate(() => fired(undefined, undefined, new Error('failed') as never));
         if (this.answer === 'moves') setImmediate(() => this.moved(row, fired));
         return this.rows;
@@ -48,9 +56,9 @@ class Bench {
     this.groups.adopt({ partition: 0, epoch: 1 }, { groups: [], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [] } });
   }
 
-  row(sched: number, inMs: number): ScheduleRow {
+  row(sched: number, inMs: number, nodeGroup = 'g'): ScheduleRow {
     const row: ScheduleRow = {
-      sched, version: 1, id: `id-${sched}`, nodeGroup: 'g', taskId: `t${sched}`, type: 'default', priority: 100, needFeedback: false, submitNodeGroup: '',
+      sched, version: 1, id: `id-${sched}`, nodeGroup, taskId: `t${sched}`, type: 'default', priority: 100, needFeedback: false, submitNodeGroup: '',
       policy, plan: '', state: 'ACTIVE', nextAt: this.clock.now() + inMs, fires: 0, lastAt: undefined, createdAt: 0, updatedAt: 0, job: undefined,
     };
     this.stored.set(sched, row);
@@ -58,10 +66,27 @@ class Bench {
   }
 
   /** The fire is stored: the next one comes in a day. */
-  moved(row: ScheduleRow, fired: Fired): void {
-    const next = { ...row, nextAt: (row.nextAt ?? 0) + 86_400_000 };
+  moved(row: ScheduleRow, fired: Fired, byMs = 86_400_000): void {
+    const next = { ...row, nextAt: (row.nextAt ?? 0) + byMs };
     this.stored.set(row.sched, next);
     fired(next, { kind: 'fire', applied: true, again: false, runs: [] }, undefined);
+  }
+
+  /** A commit takes 50 ms; what arrives meanwhile is the next one. */
+  #commit(...fires: { row: ScheduleRow; fired: Fired }[]): void {
+    if (this.#waiting !== undefined) return void this.#waiting.push(...fires);
+    this.#waiting = [];
+    this.clock.after(50, () => {
+      const next = this.#waiting ?? [];
+      this.#waiting = undefined;
+      if (next.length > 0) this.#commit(...next);
+      for (const { row, fired } of fires) this.moved(row, fired, this.stepMs(row));
+    });
+  }
+
+  /** How late the fires of a group were. */
+  latenesses(nodeGroup: string): number[] {
+    return this.fires.filter(({ row }) => row.nodeGroup === nodeGroup).map(({ row, at }) => at - (row.nextAt ?? 0));
   }
 
   firedScheds(): number[] {
@@ -201,5 +226,66 @@ describe('FireTimer', () => {
     await bench.clock.advance(10_000);
     expect(bench.fires).toHaveLength(25_000);
     expect(new Set(bench.firedScheds()).size).toBe(25_000);
+  });
+
+  describe.each([
+    ['every millisecond', 5_000, -1, 20],
+    ['one day behind', 5_000, -86_400_000, 100_000],
+    ['more than memory takes', 25_000, -86_400_000, 1_000],
+  ])('beside a flood that stays behind: %s', (_name, flood, sinceMs, floodStepMs) => {
+    beforeEach(() => {
+      bench.answer = 'slowly';
+      bench.stepMs = ({ nodeGroup }) => (nodeGroup === 'flood' ? floodStepMs : 1_000);
+      for (let sched = 1; sched <= flood; sched++) bench.row(sched, sinceMs, 'flood');
+    });
+
+    it('fires what is on time on time', async () => {
+      bench.row(flood + 1, 500, 'bill');
+      bench.timer.adopted(0);
+      await bench.clock.advance(10_000);
+      const late = bench.latenesses('bill');
+      expect(late).toHaveLength(10);
+      expect(Math.max(...late)).toBeLessThanOrEqual(200);
+      // The flood has its share all the same.
+      expect(bench.latenesses('flood').length).toBeGreaterThan(100_000);
+    });
+
+    it('fires each of those behind in its turn', async () => {
+      // The last one that a read in the stored order finds.
+      bench.row(flood + 1, 0, 'bill');
+      bench.timer.adopted(0);
+      await bench.clock.advance(5_000);
+      expect(bench.latenesses('bill')[0]).toBeLessThan(2_000);
+      expect(new Set(bench.firedScheds()).size).toBe(flood + 1);
+    });
+  });
+
+  it('leaves the loop to others between many decisions', async () => {
+    for (let sched = 1; sched <= 500; sched++) bench.row(sched, sched % 2 === 0 ? -100 : 100);
+    bench.decisionMs = 2;
+    let longest = 0;
+    const tick = (from: number): void => void bench.clock.after(1, () => {
+      longest = Math.max(longest, bench.clock.monotonic() - from);
+      tick(bench.clock.monotonic());
+    });
+    tick(0);
+    bench.timer.adopted(0);
+    await bench.clock.advance(5_000);
+    expect(bench.fires).toHaveLength(500);
+    expect(longest).toBeLessThanOrEqual(30);
+  });
+
+  it('takes a row whose time is not yet there when the clock has been set back', async () => {
+    for (let sched = 1; sched <= 3_000; sched++) bench.row(sched, -100);
+    bench.answer = undefined;
+    bench.timer.adopted(0);
+    await bench.clock.advance(10);
+    bench.clock.step(-5_000);
+    bench.answer = 'moves';
+    for (const { row, fired } of [...bench.fires]) bench.moved(row, fired);
+    await bench.clock.advance(4_000);
+    expect(bench.fires).toHaveLength(2_000);
+    await bench.clock.advance(1_500);
+    expect(new Set(bench.firedScheds()).size).toBe(3_000);
   });
 });

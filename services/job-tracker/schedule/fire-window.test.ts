@@ -74,18 +74,7 @@ describe('FireWindow', () => {
     expect(fired !== undefined && window.isCurrent(fired)).toBe(true);
     window.put(row(1, 40, 2));
     expect(fired !== undefined && window.isCurrent(fired)).toBe(false);
-    if (fired !== undefined) window.again(fired);
     expect(drain(window)).toEqual([[2, 25], [1, 40]]);
-  });
-
-  it('fires again what came to nothing', () => {
-    const window = read([row(1, 10), row(2, 20)], 100);
-    const fired = window.shift();
-    if (fired !== undefined) {
-      window.again(fired);
-      window.again(fired);
-    }
-    expect(drain(window)).toEqual([[1, 10], [2, 20]]);
   });
 
   it('lets go of the last ones, and reads them again', () => {

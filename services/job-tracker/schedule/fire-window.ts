@@ -7,10 +7,11 @@ export type FiringRow = ScheduleRow & { nextAt: number };
 /** A schedule whose fire is near. */
 export interface UpcomingFire {
   readonly row: FiringRow;
-  state: 'queued' | 'firing' | 'resting';
+  state: 'queued' | 'firing';
 }
 
-function isFiring(row: ScheduleRow): row is FiringRow {
+/** Whether it has a next fire. */
+export function isFiring(row: ScheduleRow): row is FiringRow {
   return row.state === 'ACTIVE' && row.nextAt !== undefined;
 }
 
@@ -20,9 +21,9 @@ function compareFires(a: ScheduleKey, b: ScheduleKey): number {
 }
 
 /**
- * The next fires of one partition, always a prefix of the stored order: every ACTIVE schedule up to the frontier is
- * here, what is behind it stays in the store. Changes come in the order of their commits. What changes while a read is
- * on its way is newer than what the read brings.
+ * The next fires of one partition, read in the stored order: every ACTIVE schedule up to the frontier is here, what is
+ * beyond it stays in the store. Where it begins is up to its owner (`skipTo`). Changes come in the order of their commits.
+ * What changes while a read is on its way is newer than what the read brings.
  */
 export class FireWindow {
   /** Sorted; the live part begins at #head. */
@@ -45,6 +46,10 @@ export class FireWindow {
 
   get reading(): boolean {
     return this.#reading !== undefined;
+  }
+
+  has(name: string): boolean {
+    return this.#byTask.has(name);
   }
 
   first(): UpcomingFire | undefined {
@@ -92,11 +97,9 @@ export class FireWindow {
     return known !== undefined && known.nextAt === nextAt && known.version === version;
   }
 
-  /** Its fire came to nothing: it is due again. */
-  again(fire: UpcomingFire): void {
-    if (!this.isCurrent(fire) || fire.state === 'queued') return;
-    fire.state = 'queued';
-    this.#place(fire);
+  /** Takes no interest in what comes until then, unless it is here already. Not while a read is on its way. */
+  skipTo(nextAt: number): void {
+    this.#frontier = { nextAt, sched: Number.MAX_SAFE_INTEGER };
   }
 
   /** A read is on its way; gives where it goes on. */
@@ -105,8 +108,12 @@ export class FireWindow {
     return this.#frontier;
   }
 
-  /** What it brought; fewer than were asked for means that there are no more until then. */
-  endRead(rows: readonly ScheduleRow[], asked: number): void {
+  /**
+   * What it brought; fewer than were asked for means that there are no more until then.
+   *
+   * @param takes told of each one that is news; false: it is not for here
+   */
+  endRead(rows: readonly ScheduleRow[], asked: number, takes: (row: FiringRow) => boolean = () => true): void {
     const reading = this.#reading;
     if (reading === undefined) return;
     const last = rows.at(-1);
@@ -115,7 +122,7 @@ export class FireWindow {
     this.#reading = undefined;
     for (const row of rows) {
       const name = taskName(row.nodeGroup, row.taskId);
-      if (isFiring(row) && !reading.touched.has(name) && !this.#byTask.has(name)) this.#enter(row);
+      if (isFiring(row) && !reading.touched.has(name) && !this.#byTask.has(name) && takes(row)) this.#enter(row);
     }
     this.#trim();
   }
