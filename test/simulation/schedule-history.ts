@@ -137,23 +137,29 @@ export class ScheduleHistory {
       if (run.start !== undefined) this.#started(row, run.start.fence);
     }
     if (t.from === undefined) return;
-    this.#timesFollow(track, t);
-    this.#misfires(track, t);
+    // It ran before the schedule was replaced, or the clock set back: nothing becomes of it but the time after the last run.
+    if (t.runs.length + t.passed.length === 0 && track.lastRun >= t.from) this.#passesOver(track, t);
+    else {
+      this.#timesFollow(track, t);
+      this.#misfires(track, t);
+    }
     for (const each of t.passed) if (each.state === 'DISCARDED') this.#discarded(schedule, each, t, tables);
     this.#counts(track, t);
     track.nextAt = t.nextAt;
     if (t.over) this.#tracks.delete(t.sched);
   }
 
+  #passesOver({ schedule: { id, periodMs }, lastRun, origin }: Track, { over, nextAt = 0 }: Fire): void {
+    if (!over && (nextAt <= lastRun || nextAt > Math.max(lastRun, origin) + periodMs)) this.#violate(2, `${id} fires next at ${nextAt}, it has run for ${lastRun}`);
+  }
+
   /** 2: each time of the grid, from the stored one up to the next, once. */
   #timesFollow(track: Track, { from = 0, nextAt, over, runs, passed }: Fire): void {
     const { id, periodMs, times } = track.schedule;
-    const following = (time: number): number => track.origin + (Math.floor((time - track.origin) / periodMs) + 1) * periodMs;
+    const following = (time: number): number => Math.max(track.origin, track.origin + (Math.floor((time - track.origin) / periodMs) + 1) * periodMs);
     const at = (time: number): string => new Date(time).toISOString();
     let expected = from;
     if (track.nextAt !== from) this.#violate(2, `${id} fired from ${at(from)}, its next time was ${track.nextAt}`);
-    // It ran before the schedule was replaced, or the clock set back.
-    if (runs.length + passed.length === 0 && track.lastRun >= from) expected = following(track.lastRun);
     for (const each of [...runs, ...passed].toSorted((a, b) => a.scheduledAt - b.scheduledAt)) {
       const older = /and (\d+|more than \d+) earlier times from (\S+) on/.exec('message' in each ? each.message : '');
       if (older !== null) {
@@ -173,7 +179,7 @@ export class ScheduleHistory {
       for (const each of skipped) this.#violate(9, `${id} calls ${each.scheduledAt} missed at ${at}, ${from} was due and the threshold is ${misfire.threshold}`);
       return;
     }
-    const rank = ({ scheduledAt }: { scheduledAt: number }): number => (times === 'delay' ? 1 : Math.floor((at - origin) / periodMs) - Math.floor((scheduledAt - origin) / periodMs) + 1);
+    const rank = ({ scheduledAt }: { scheduledAt: number }): number => (times === 'delay' ? 1 : Math.floor((at - origin) / periodMs) - Math.max(-1, Math.floor((scheduledAt - origin) / periodMs)) + 1);
     const wanted = (each: { scheduledAt: number }): boolean => {
       if (misfire.action === 'SKIP') return false;
       if (misfire.action === 'FIRE_ONCE') return rank(each) === 1;
