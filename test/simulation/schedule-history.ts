@@ -1,6 +1,7 @@
 import type { Alter, AlterOutcome, Enroll, Fire, Outcome, PassedTime, Transition } from '../../services/job-tracker/queue/queue-store.js';
 import { heldUntil } from '../../services/job-tracker/queue/queue-store.js';
 import { isByHand, isGuarded } from '../../services/job-tracker/queue/task-key.js';
+import { planFromText } from '../../shared/schedule/schedule-plan.js';
 import type { Process } from './scheduler.js';
 import type { SimSchedule } from './schedules.js';
 import { type Row, type Tables, taskKey } from './store/rows.js';
@@ -92,13 +93,13 @@ export class ScheduleHistory {
     });
   }
 
-  #enrolled({ id, nextAt, createdAt, nodeGroup, taskId }: Enroll, sched: number): void {
+  #enrolled({ id, nextAt, createdAt, nodeGroup, taskId, plan }: Enroll, sched: number): void {
     const schedule = this.#schedules.get(id);
     if (schedule === undefined) return this.#violate(0, `${id} was enrolled, and nobody made it`);
     const old = this.#tracks.get(sched);
     // A time that had come before the schedule was replaced is owed still.
     const owed = old?.nextAt !== undefined && old.nextAt <= createdAt ? old.nextAt : undefined;
-    const track: Track = { schedule, nextAt: owed ?? nextAt, origin: schedule.times === 'cron' ? 0 : (nextAt ?? 0), runs: 0, lastRun: old?.lastRun ?? Number.NEGATIVE_INFINITY };
+    const track: Track = { schedule, nextAt: owed ?? nextAt, origin: schedule.times === 'cron' ? 0 : firstOf(plan), runs: 0, lastRun: old?.lastRun ?? Number.NEGATIVE_INFINITY };
     this.#tracks.set(sched, track);
     this.#task({ nodeGroup, taskId }).limits.add(schedule.blocking.limit);
     if (nextAt === undefined || nextAt < createdAt) this.#violate(9, `${id} was enrolled at ${createdAt} and fires first at ${nextAt}`);
@@ -237,4 +238,10 @@ export class ScheduleHistory {
     this.#tasks.set(name, task);
     return task;
   }
+}
+
+/** Where the grid of a repeat begins, which may be before it was submitted. */
+function firstOf(plan: string): number {
+  const { times } = planFromText(plan);
+  return times.kind === 'repeat' ? times.first : 0;
 }
