@@ -62,7 +62,8 @@ export class ScheduleHistory {
 
   /** An attempt of a run begins on a worker: 11, no other run of the task goes on, unless its attempt was given up. */
   began(row: Row, attempt: number, process: Process): void {
-    if (!isGuarded(row.key)) return;
+    // A task that comes late, after its attempt was declared lost, may begin whatever goes on by now.
+    if (!isGuarded(row.key) || givenUp.has(this.#record(row.id, attempt))) return;
     const { open, limits } = this.#task(row);
     for (const other of open.values()) {
       if (!other.process.alive || other.id === row.id || limits.size > 1 || !limits.has(1)) continue;
