@@ -90,7 +90,7 @@ describe.each(['tracker', 'gateway'] as const)('buf curl against the %s, through
     const { instance } = await bufCall<Got>(address(), 'lts.v1.AdminService/GetInstance', { instance_id: run.instanceId });
     expect(instance).toMatchObject({ state: 'INSTANCE_STATE_READY', scheduledTime: '1700000000000', job: { taskId: 'yearly', extParams: { by: 'hand' } } });
     expect(await schedules('ResumeSchedule', name)).toMatchObject({ changed: true });
-    expect(await schedules('DeleteSchedule', name)).toEqual({ cancelledInstanceIds: [run.instanceId] });
+    expect(await schedules('DeleteSchedule', name)).toEqual({ cancelledInstanceIds: [run.instanceId], cancelledCount: '1' });
     expect(await schedules('ListSchedules', { node_group: group })).toEqual({});
   });
 

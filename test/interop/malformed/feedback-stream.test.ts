@@ -61,6 +61,7 @@ class FeedbackStream {
 const hello = (fields: object): WatchFeedbackRequest => ({ hello: { submit_node_group: 'rubbish', client_id: 'rubbish', ...fields } });
 const orderly: Record<string, object> = {
   hello: hello({ max_in_flight: 10 }).hello as object,
+  alive: { monotonic: 1_000 },
   ack: { feedback_ids: [newId()], failures: [{ feedback_id: newId(), message: 'x' }] },
 };
 
