@@ -10,7 +10,7 @@ export const deleteSchedule: ClientHandler<ValuesOf<typeof whichOptions>> = asyn
   const answer = await target.call<DeleteScheduleResponse__Output>((clients, call, done) => clients.schedule.deleteSchedule(name, call, done));
   const { running_instance_ids: running, cancelled_instance_ids: cancelled } = answer;
   const rows = [...running.map((id) => [id, 'goes on']), ...cancelled.map((id) => [id, 'CANCELLED'])];
-  output.data(answer, () => (rows.length === 0 ? '' : { head: ['instance id', 'run'], rows }));
+  output.data(answer, () => (rows.length === 0 ? 'no run waited or went on' : { head: ['instance id', 'run'], rows }));
   const further = Number(answer.running_count) + Number(answer.cancelled_count) - running.length - cancelled.length;
   if (further > 0) output.message(`and ${further} further runs`);
   output.message(`the schedule of task ${name.task_id} is deleted${running.length === 0 ? '' : '; to stop what runs: lts job cancel <instance-id>'}`);
