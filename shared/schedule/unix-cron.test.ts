@@ -66,7 +66,7 @@ describe('an expression in dialect UNIX', () => {
     ['0 12 * *', 'UNIX has 5 fields (minute, hour, day of month, month, day of week), not 4'],
     ['0 0 12 * * ?', 'not 6; with seconds it is dialect QUARTZ'],
     ['0 12 * * *,', 'the day of week takes values 0-7'],
-    ['a b c d e', 'at "A": the minute is 0 to 59'],
+    ['a b c d e', 'at "a": the minute is 0 to 59'],
   ])('%s: %s', (expression, message) => {
     expect(() => fires(expression, 1)).toThrow(expect.objectContaining({ reason: 'CRON_INVALID', message: expect.stringContaining(message) }));
   });
