@@ -166,6 +166,18 @@ describe('Dispatcher of workers that run some types only', () => {
   });
 });
 
+describe('Dispatcher whose partition is taken again', () => {
+  it('leaves an attempt that was on its way into the store to the load that has found it', async () => {
+    const bench = new Bench({});
+    bench.group.ready.insert(row(1));
+    bench.group.readyCount = 1;
+    bench.dispatcher.dispatch(bench.group);
+    bench.groups.adopt({ partition: 0, epoch: 2 }, { groups: [{ nodeGroup: 'g', waiting: 0, ready: 0 }], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [] } });
+    await settle();
+    expect([bench.started, bench.sent, bench.group.executing, bench.groups.executions.size]).toEqual([[1], [], 0, 0]);
+  });
+});
+
 describe('Dispatcher that sends again', () => {
   const job = Buffer.from('job');
 

@@ -74,8 +74,6 @@ export class Dispatcher {
 
   /** It was stored with its first attempt: the task goes out. */
   handOut(made: HandedOut, seq: number, worker: Worker, session: WorkerSession | undefined): void {
-    // Let go meanwhile: the next owner finds the attempt in the store.
-    if (!this.#groups.partitions.has(made.partition)) return;
     const start = made.start as NonNullable<Admit['start']>;
     this.#begin(made.partition, worker, session, made.job, {
       seq,
@@ -162,8 +160,8 @@ export class Dispatcher {
   }
 
   #begin(partition: number, worker: Worker, session: WorkerSession | undefined, job: Buffer, row: Omit<ExecutingRow, 'taskId'>): void {
-    // Let go meanwhile: the next owner finds the attempt in the store.
-    if (!this.#groups.partitions.has(partition)) return;
+    // Let go meanwhile: its next owner, which may be this tracker, finds the attempt in the store.
+    if (!this.#groups.isOf(partition, row.fence)) return;
     const execution = this.#groups.execute(row, partition);
     worker.executions.add(execution);
     if (session !== undefined && !session.closed && worker.session === session) this.#send(session, execution, job);

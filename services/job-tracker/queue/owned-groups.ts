@@ -152,6 +152,11 @@ export class OwnedGroups {
     group.ready.resize(Math.max(fewestInMemory, Math.min(limits.maxRunning ?? Infinity, limits.startsPerSecond ?? Infinity)));
   }
 
+  /** Whether the partition is still owned under the epoch of this token: what was begun under an older one was loaded since. */
+  isOf(partition: number, fence: number): boolean {
+    return this.partitions.get(partition)?.epoch === Math.floor(fence / fencesPerEpoch);
+  }
+
   /** The token of the next attempt: greater than that of every earlier one of the partition. */
   nextFence(partition: OwnedPartition): number {
     return partition.epoch * fencesPerEpoch + ++partition.fences;
