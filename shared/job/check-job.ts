@@ -1,4 +1,4 @@
-import type { Job } from '../grpc/generated/lts/v1/Job.js';
+import type { Job, Job__Output } from '../grpc/generated/lts/v1/Job.js';
 import type { RetryPolicy } from '../grpc/generated/lts/v1/RetryPolicy.js';
 import { isId } from '../ids.js';
 import { planOf } from '../schedule/schedule-plan.js';
@@ -49,6 +49,7 @@ const fields: Record<string, FieldCheck> = {
   instance_id: instanceIdCheck,
   ...scheduleFields,
 };
+const everyField = Object.entries(fields);
 
 /**
  * The job with values that serialise as they were meant; the tracker checks them again. Throws INVALID_ARGUMENT with the field, its value and the rule, CRON_INVALID for a cron expression.
@@ -59,10 +60,25 @@ export function checkJob(job: unknown, submitNodeGroup = ''): Job {
   const checked = checkFields(job as Values, fields, '') as Job;
   if (checked.task_id === undefined) refuse('task_id', undefined, 'it is required');
   if (checked.node_group === undefined) refuse('node_group', undefined, 'it is required');
-  if (checked.need_feedback && !checked.submit_node_group) {
-    if (submitNodeGroup === '') refuse('submit_node_group', checked.submit_node_group ?? undefined, 'name the JobClient group that receives the result');
-    checked.submit_node_group = submitNodeGroup;
-  }
-  planOf(checked, 0);
+  if (checked.need_feedback && !checked.submit_node_group && submitNodeGroup !== '') checked.submit_node_group = submitNodeGroup;
+  checkTogether(checked);
   return checked;
+}
+
+/**
+ * The same for a job as it was decoded. Its fields are known and its values are of their types, so that nothing is
+ * copied: this is done for every job on its way in.
+ */
+export function checkDecodedJob(job: Job__Output): void {
+  const values = job as unknown as Values;
+  for (const [field, check] of everyField) {
+    const value = values[field];
+    if (value !== undefined && value !== null) check(value, field);
+  }
+  checkTogether(job);
+}
+
+function checkTogether(job: Job | Job__Output): void {
+  if (job.need_feedback && !job.submit_node_group) refuse('submit_node_group', job.submit_node_group ?? undefined, 'name the JobClient group that receives the result');
+  planOf(job, 0);
 }

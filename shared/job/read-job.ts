@@ -1,12 +1,12 @@
 import { LtsError } from '../errors/lts-error.js';
 import type { Job__Output } from '../grpc/generated/lts/v1/Job.js';
 import { decodeJob } from '../grpc/job-codec.js';
-import { checkJob } from './check-job.js';
+import { checkDecodedJob } from './check-job.js';
 
 /** The job of its bytes, checked against the limits of the contract. Throws INVALID_ARGUMENT with the field and its value. */
 export function readJob(bytes: Uint8Array): Job__Output {
   const job = decode(bytes);
-  checkJob(job);
+  checkDecodedJob(job);
   return job;
 }
 

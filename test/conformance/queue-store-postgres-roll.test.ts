@@ -2,10 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it, onTestFinished } from 'vitest';
+import { newId } from '../../shared/ids.js';
 import { systemClock } from '../../shared/time/clock.js';
 import { type Migration, migrations, readMigrations } from '../../services/job-tracker/queue/stores/postgres/migrate.js';
 import { PostgresTools } from '../../services/job-tracker/queue/stores/postgres/postgres-tools.js';
-import { admit, OpenStore, owner } from './queue-store-bench.js';
+import { admit, enroll, OpenStore, owner } from './queue-store-bench.js';
 import { SharedPostgres } from './queue-store-postgres-bench.js';
 import { StoreProcess } from './queue-store-process.js';
 
@@ -56,6 +57,32 @@ it('rolls to the next schema while a tracker of this release is at work: nothing
   const wanted = { cluster: 'test', partitions: 4, requireSyncReplica: false, migrations: list };
   expect(await new PostgresTools(bench.url, false, wanted, systemClock).migrate()).toEqual([list.at(-1)?.name]);
   expect((await columns('worker')).map(({ name }) => name)).not.toContain('used_at');
+});
+
+it('rolls from the schema before schedules: what it has stays, and its trackers go on admitting in their way', async () => {
+  const bench = await server.bench();
+  onTestFinished(() => bench.destroy());
+  const before = bench.connect({ migrations: migrations.slice(0, 2) });
+  await before.open();
+  const [held] = await before.take([0], { ...owner, nodeId: 'former' });
+  await before.close();
+  /** One admit, as the release before schedules sends it. */
+  const formerAdmit = (id: string): Promise<{ what: number }[]> =>
+    bench.sql(
+      `SELECT what FROM lts.commit('{0}', ARRAY[$2::bigint], '{g}', '{0}', '{}', '{}', 0, '{default}', '{1,0,0}', '{1,1,0,1,0,100,1,1,1,1,1,-1,0}', ARRAY[$1::text::uuid],
+         ARRAY[$1::text], 'x', '{}', '{}', '{}', '{}', '{}')`,
+      [id, held?.epoch],
+    );
+  const [old, during] = [newId(), newId()];
+  expect(await formerAdmit(old)).toMatchObject([{ what: 1 }]);
+
+  const next = bench.connect();
+  await next.open();
+  expect(await formerAdmit(during)).toMatchObject([{ what: 1 }]);
+  const open = await OpenStore.of(next, { ...owner, nodeId: 'next' });
+  for (const id of [old, during]) expect(await next.findInstance({ id })).toMatchObject({ state: 'READY', nodeGroup: 'g' });
+  expect(await open.one(admit({ taskId: 'after the roll' }))).toMatchObject({ result: 'accepted' });
+  expect(await open.one(enroll({ taskId: 'a schedule' }))).toMatchObject({ result: 'accepted' });
 });
 
 it('changes the schema for one of several that start at once, and not at all when a file fails', async () => {

@@ -1,6 +1,7 @@
 import { LtsError, toLtsError } from '../../../shared/errors/lts-error.js';
 import type { Job__Output } from '../../../shared/grpc/generated/lts/v1/Job.js';
 import type { SubmitResult } from '../../../shared/grpc/generated/lts/v1/SubmitResult.js';
+import { isSchedule } from '../../../shared/job/check-schedule.js';
 import { readJob } from '../../../shared/job/read-job.js';
 import type { Clock } from '../../../shared/time/clock.js';
 import type { Dispatcher } from '../dispatch/dispatcher.js';
@@ -109,11 +110,10 @@ export class Admission {
       if (id !== '') checkIdTime(id, now, this.#settings.retentionMs);
       const partition = this.#ownership.require(job.node_group);
       if (id === '') id = this.#newId(now);
-      const enroll = this.#enrollment.toEnroll(job, id, bytes, partition, now, fromFailStore);
-      // A schedule is no work that waits; its runs are, and firing looks at the backlog for them.
-      if (enroll !== undefined) return this.#enrollment.store(enroll, settle);
-      const group = this.#groups.group(job.node_group, partition);
       const admit = toAdmit(job, id, bytes, partition, now, fromFailStore);
+      // A schedule is no work that waits; its runs are, and firing looks at the backlog for them.
+      if (isSchedule(job)) return this.#enrollment.enroll(job, admit, settle);
+      const group = this.#groups.group(job.node_group, partition);
       if (this.#backlog.room(group) > 0) this.#store(group, admit, settle);
       else void this.#admitKnown(group, admit, settle);
     } catch (error) {

@@ -6,10 +6,9 @@ import { timeOfId } from '../../../shared/ids.js';
 import { formatInstant } from '../../../shared/schedule/instant.js';
 import { planOf, planToText, type SchedulePlan, spreadOf, timetableOf } from '../../../shared/schedule/schedule-plan.js';
 import type { CommitPipeline } from '../queue/commit-pipeline.js';
-import type { Enroll, EnrollOutcome } from '../queue/queue-store.js';
+import type { Admit, Enroll, EnrollOutcome } from '../queue/queue-store.js';
 import type { Schedules } from '../schedule/schedules.js';
 import { refusal, toResult } from './answers.js';
-import { policyOf } from './run-policy.js';
 
 /** Jobs in memory beside their schedules are no larger, as those that the owner reads. */
 const smallJobBytes = 4_096;
@@ -24,32 +23,10 @@ export class Enrollment {
     this.#schedules = schedules;
   }
 
-  /** The schedule that the job is; undefined: it is a one-shot. Throws INVALID_ARGUMENT for one that does not fire from now on. */
-  toEnroll(job: Job__Output, id: string, bytes: Buffer, partition: number, now: number, fromFailStore: boolean): Enroll | undefined {
-    const timed = firstTime(job, now);
-    if (timed === undefined) return undefined;
-    return {
-      kind: 'enroll',
-      id,
-      clientId: job.instance_id !== '',
-      partition,
-      nodeGroup: job.node_group,
-      taskId: job.task_id,
-      type: job.type === '' ? 'default' : job.type,
-      priority: job.priority ?? 100,
-      createdAt: now,
-      needFeedback: job.need_feedback,
-      submitNodeGroup: job.submit_node_group,
-      replaceOnExist: job.replace_on_exist,
-      fromFailStore,
-      policy: policyOf(job),
-      plan: planToText(timed.plan),
-      nextAt: timed.nextAt,
-      job: bytes,
-    };
-  }
-
-  store(enroll: Enroll, settle: (result: SubmitResult) => void): void {
+  /** Takes in a job that is a schedule, in place of the one-shot that it would be. Throws INVALID_ARGUMENT for one that does not fire from now on. */
+  enroll(job: Job__Output, { dueAt: _dueAt, start: _start, ...submitted }: Admit, settle: (result: SubmitResult) => void): void {
+    const { plan, nextAt } = firstTime(job, submitted.createdAt);
+    const enroll: Enroll = { ...submitted, kind: 'enroll', plan: planToText(plan), nextAt };
     this.#pipeline.add(enroll, (outcome, error) => {
       if (error !== undefined) return settle(refusal(enroll.id, error));
       const enrolled = outcome as EnrollOutcome;
@@ -73,7 +50,7 @@ export class Enrollment {
 }
 
 /** From now on; of a submission that is sent again, for which it may be too late by now, from when its id was made. */
-function firstTime(job: Job__Output, now: number): { plan: SchedulePlan; nextAt: number } | undefined {
+function firstTime(job: Job__Output, now: number): { plan: SchedulePlan; nextAt: number } {
   try {
     return timesFrom(job, now);
   } catch (error) {
@@ -83,9 +60,9 @@ function firstTime(job: Job__Output, now: number): { plan: SchedulePlan; nextAt:
   }
 }
 
-function timesFrom(job: Job__Output, from: number): { plan: SchedulePlan; nextAt: number } | undefined {
+function timesFrom(job: Job__Output, from: number): { plan: SchedulePlan; nextAt: number } {
   const plan = planOf(job, from);
-  if (plan === undefined) return undefined;
+  if (plan === undefined) throw new Error(`task ${job.task_id} is no schedule`);
   const nextAt = timetableOf(plan, spreadOf(job.node_group, job.task_id)).next(from);
   if (nextAt !== undefined) return { plan, nextAt };
   throw new LtsError('INVALID_ARGUMENT', `the schedule of task ${job.task_id} has no time to come${plan.endAt === 0 ? '' : ` before end_time ${formatInstant(plan.endAt) ?? plan.endAt}`}; give times that are still to come`);

@@ -1,5 +1,5 @@
 import type { NewlyReady, RunPolicy, WorkerIdentity } from './queue-rows.js';
-import type { Placement } from './queue-store.js';
+import type { Admit, Placement } from './queue-store.js';
 import type { TaskKey } from './task-key.js';
 
 /*
@@ -62,24 +62,10 @@ export interface GuardedRun {
  * the client made the id. An admit with such an id is answered in the same way.
  * An admit whose task_id a live schedule has is a duplicate of that schedule, with replaceOnExist, too.
  */
-export interface Enroll {
+export interface Enroll extends Omit<Admit, 'kind' | 'dueAt' | 'start'> {
   kind: 'enroll';
-  id: string;
-  clientId: boolean;
-  partition: number;
-  nodeGroup: string;
-  taskId: string;
-  type: string;
-  priority: number;
-  createdAt: number;
-  needFeedback: boolean;
-  submitNodeGroup: string;
-  replaceOnExist: boolean;
-  fromFailStore?: boolean;
-  policy: RunPolicy;
   plan: string;
   nextAt: number | undefined;
-  job: Buffer;
 }
 
 export type EnrollOutcome =

@@ -157,7 +157,7 @@ export class FireTimer {
     const turn = this.#turns.next();
     if (turn === undefined) return false;
     const { of: owned, fire } = turn;
-    if (!this.#isCurrent(owned) || !owned.backlog.isCurrent(fire)) return true;
+    if (!this.#isCurrent(owned) || !owned.late.isCurrent(fire)) return true;
     if (owned.partition.leaving) owned.leave(fire);
     // The clock may have been set back.
     else if (fire.row.nextAt > now) owned.put(fire.row, now);
@@ -215,13 +215,13 @@ export class FireTimer {
   }
 
   #readBehind(owned: PartitionFires, now: number): void {
-    const { backlog, partition } = owned;
-    if (!backlog.wantsRead || this.#reads >= readsAtOnce || this.#turns.length > mostBehind - pageRows) return;
+    const { late, partition } = owned;
+    if (!late.wantsRead || this.#reads >= readsAtOnce || this.#turns.length > mostBehind - pageRows) return;
     // The others have their turn before it reads again.
     this.#owned.delete(partition.partition);
     this.#owned.set(partition.partition, owned);
-    const { after, until } = backlog.beginRead(now);
-    this.#read(owned, this.#store.readSchedules(partition.partition, after, until, pageRows), backlog, (rows) => owned.endReadBehind(rows, pageRows, this.#clock.now()));
+    const { after, until } = late.beginRead(now);
+    this.#read(owned, this.#store.readSchedules(partition.partition, after, until, pageRows), late, (rows) => owned.endReadBehind(rows, pageRows, this.#clock.now()));
   }
 
   #read(owned: PartitionFires, page: Promise<ScheduleRow[]>, reader: { failRead(): void }, came: (rows: ScheduleRow[]) => void): void {

@@ -1,6 +1,6 @@
 import type { OwnedPartition } from '../queue/owned-groups.js';
 import type { ScheduleRow } from '../queue/queue-store.js';
-import { Backlog } from './backlog.js';
+import { LateFires } from './late-fires.js';
 import { type FiringRow, FireWindow, isFiring, type UpcomingFire } from './fire-window.js';
 import { taskName } from './guarded-runs.js';
 import type { Turns } from './turns.js';
@@ -14,19 +14,19 @@ const mostAgain = mostBehind / 2;
 
 /**
  * The fires of one partition: those that come on time in their order (fire-window.ts), and those that are behind, because
- * their time had come already when they were read or set (backlog.ts). Each ACTIVE schedule is in the window, beyond its
- * frontier, in the backlog, or left to the backlog's next round through the store.
+ * their time had come already when they were read or set (late-fires.ts). Each ACTIVE schedule is in the window, beyond its
+ * frontier, among the late ones, or left to their next round through the store.
  */
 export class PartitionFires {
   readonly partition: OwnedPartition;
   readonly window = new FireWindow();
-  readonly backlog: Backlog;
+  readonly late: LateFires;
   readonly #turns: Turns<PartitionFires>;
 
   constructor(partition: OwnedPartition, turns: Turns<PartitionFires>) {
     this.partition = partition;
     this.#turns = turns;
-    this.backlog = new Backlog((fire) => turns.push(this, fire));
+    this.late = new LateFires((fire) => turns.push(this, fire));
   }
 
   /** The schedule stands so from now on. */
@@ -39,23 +39,23 @@ export class PartitionFires {
   /** The schedule does not fire any more. */
   remove(nodeGroup: string, taskId: string): void {
     this.window.remove(nodeGroup, taskId);
-    this.backlog.remove(nodeGroup, taskId);
+    this.late.remove(nodeGroup, taskId);
   }
 
   /** Whether nothing newer has been told of the schedule since it was taken out. */
   isCurrent(fire: UpcomingFire): boolean {
-    return this.window.isCurrent(fire) || this.backlog.isCurrent(fire);
+    return this.window.isCurrent(fire) || this.late.isCurrent(fire);
   }
 
   /** Whether the next fire of this schedule is known, or rightly left to the store. */
   knows(row: ScheduleRow): boolean {
-    return !isFiring(row) || this.backlog.knows(row) || this.window.knows(row);
+    return !isFiring(row) || this.late.knows(row) || this.window.knows(row);
   }
 
   /** It is not its turn in memory any more: it is left to the store. */
   leave({ row }: UpcomingFire): void {
     this.remove(row.nodeGroup, row.taskId);
-    this.backlog.leave(row);
+    this.late.leave(row);
   }
 
   /** What has waited too long in the window for its fire is behind. */
@@ -66,35 +66,35 @@ export class PartitionFires {
     }
   }
 
-  /** What nobody has read in time is left to the backlog, so that the window reaches what comes. */
+  /** What nobody has read in time is left to the late ones, so that the window reaches what comes. */
   skipLate(now: number): void {
     if (this.window.reading || this.window.reach >= now - lateMs) return;
     this.window.skipTo(now);
-    this.backlog.leaveAll(now);
+    this.late.leaveAll(now);
   }
 
   /** A page for the window has come. */
   endRead(rows: readonly ScheduleRow[], asked: number, now: number): void {
     this.window.endRead(rows, asked, (row) => {
-      if (this.backlog.has(taskName(row.nodeGroup, row.taskId))) return false;
+      if (this.late.has(taskName(row.nodeGroup, row.taskId))) return false;
       if (row.nextAt > now) return true;
       this.#fallBehind(row);
       return false;
     });
   }
 
-  /** A page for the backlog has come. */
+  /** A page for the late ones has come. */
   endReadBehind(rows: readonly ScheduleRow[], asked: number, now: number): void {
-    for (const row of this.backlog.endRead(rows, asked)) {
+    for (const row of this.late.endRead(rows, asked)) {
       if (this.window.has(taskName(row.nodeGroup, row.taskId))) continue;
       // The clock may have been set back.
       if (row.nextAt > now) this.window.put(row);
-      else this.backlog.enter(row);
+      else this.late.enter(row);
     }
   }
 
   #fallBehind(row: FiringRow): void {
-    if (this.#turns.length < mostAgain) this.backlog.enter(row);
-    else this.backlog.leave(row);
+    if (this.#turns.length < mostAgain) this.late.enter(row);
+    else this.late.leave(row);
   }
 }

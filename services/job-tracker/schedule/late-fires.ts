@@ -2,7 +2,7 @@ import type { ScheduleKey, ScheduleRow } from '../queue/queue-store.js';
 import { type FiringRow, isFiring, type UpcomingFire } from './fire-window.js';
 import { taskName } from './guarded-runs.js';
 
-/** A walk through what the store has of the backlog. */
+/** A walk through what the store has of them. */
 interface Round {
   readonly until: number;
   after: ScheduleKey | undefined;
@@ -20,7 +20,7 @@ const mostSeen = 100_000;
  * and found by a round through it, page by page, from the oldest on. A fire moves its schedule on, ahead of the round as a
  * rule; it has no further turn in this round, so that those that stay behind keep none of the others from being found.
  */
-export class Backlog {
+export class LateFires {
   readonly #byTask = new Map<string, UpcomingFire>();
   readonly #queue: (fire: UpcomingFire) => void;
   /** All that is left to the store since the last round began is due by this time. Undefined: nothing is. */
