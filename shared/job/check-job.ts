@@ -49,7 +49,6 @@ const fields: Record<string, FieldCheck> = {
   instance_id: instanceIdCheck,
   ...scheduleFields,
 };
-const everyField = Object.entries(fields);
 
 /**
  * The job with values that serialise as they were meant; the tracker checks them again. Throws INVALID_ARGUMENT with the field, its value and the rule, CRON_INVALID for a cron expression.
@@ -66,15 +65,17 @@ export function checkJob(job: unknown, submitNodeGroup = ''): Job {
 }
 
 /**
- * The same for a job as it was decoded. Its fields are known and its values are of their types, so that nothing is
- * copied: this is done for every job on its way in.
+ * The same for a job as it was decoded. Its fields are known, those that are not given are right but for the names, and
+ * nothing is copied: this is done for every job on its way in.
  */
 export function checkDecodedJob(job: Job__Output): void {
   const values = job as unknown as Values;
-  for (const [field, check] of everyField) {
+  for (const field of Object.keys(values)) {
     const value = values[field];
-    if (value !== undefined && value !== null) check(value, field);
+    if (value !== undefined && value !== null) fields[field]?.(value, field);
   }
+  if (job.task_id === '') taskIdCheck('', 'task_id');
+  if (job.node_group === '') groupCheck('', 'node_group');
   checkTogether(job);
 }
 

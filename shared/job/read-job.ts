@@ -1,6 +1,6 @@
 import { LtsError } from '../errors/lts-error.js';
 import type { Job__Output } from '../grpc/generated/lts/v1/Job.js';
-import { decodeJob } from '../grpc/job-codec.js';
+import { readGivenFields } from '../grpc/job-codec.js';
 import { checkDecodedJob } from './check-job.js';
 
 /** The job of its bytes, checked against the limits of the contract. Throws INVALID_ARGUMENT with the field and its value. */
@@ -12,7 +12,7 @@ export function readJob(bytes: Uint8Array): Job__Output {
 
 function decode(bytes: Uint8Array): Job__Output {
   try {
-    return decodeJob(bytes);
+    return readGivenFields(bytes);
   } catch (error) {
     throw new LtsError('INVALID_ARGUMENT', 'the job is not a readable lts.v1.Job; generate the client from proto/lts/v1', { cause: error });
   }

@@ -1,4 +1,4 @@
-import { decodeJob } from '../../../shared/grpc/job-codec.js';
+import { readGivenFields } from '../../../shared/grpc/job-codec.js';
 import type { Job__Output } from '../../../shared/grpc/generated/lts/v1/Job.js';
 import { isSchedule } from '../../../shared/job/check-schedule.js';
 import type { RunnerJob } from './runner.js';
@@ -9,7 +9,7 @@ export class DecodedJob implements RunnerJob {
 
   /** Throws on bytes that are no job. */
   constructor(bytes: Uint8Array) {
-    this.#job = decodeJob(bytes);
+    this.#job = readGivenFields(bytes);
   }
 
   get taskId(): string {

@@ -4,6 +4,7 @@ import { policyText } from '../policy-text.js';
 import { numbersBytes } from './array-bytes.js';
 import { ArrayText, numbersText } from './array-text.js';
 import { Places } from './places.js';
+import { WorkerPlaces } from './worker-places.js';
 import { EnrollSet, FireSet } from './schedule-codec.js';
 
 /** The batch as values of `lts.commit`; the migrations tell what the numbers of a row are. */
@@ -27,8 +28,7 @@ export class BatchPacker {
   readonly #groups = new Places();
   readonly #groupParts: number[] = [];
   readonly #clients = new Places();
-  readonly #workers = new Places();
-  readonly #workerNames = new ArrayText();
+  readonly #workers = new WorkerPlaces();
   readonly #texts = new Places();
   readonly #rounds: number[] = [];
   readonly #admits: number[] = [];
@@ -180,15 +180,9 @@ export class BatchPacker {
     return place;
   }
 
-  #worker({ nodeId, incarnation }: WorkerIdentity, at: number): number {
+  #worker(worker: WorkerIdentity, at: number): number {
     if (at > this.#usedAt) this.#usedAt = at;
-    const known = this.#workers.size;
-    const place = this.#workers.of(`${nodeId}\0${incarnation}`);
-    if (place > known) {
-      this.#workerNames.add(nodeId);
-      this.#workerNames.add(incarnation);
-    }
-    return place;
+    return this.#workers.of(worker);
   }
 
   #finish({ epochs }: CommitBatch, careful: boolean): unknown[] {
@@ -200,7 +194,7 @@ export class BatchPacker {
       ArrayText.of(this.#groups.names()),
       numbersText(this.#groupParts),
       ArrayText.of(this.#clients.names()),
-      this.#workerNames.text(),
+      this.#workers.text(),
       this.#usedAt,
       ArrayText.of(this.#texts.names()),
       numbersText(this.#rounds),

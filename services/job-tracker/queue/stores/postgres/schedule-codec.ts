@@ -1,8 +1,9 @@
-import type { Enroll, Fire, FireRun, PassedTime, WorkerIdentity } from '../../queue-store.js';
+import type { Enroll, Fire, FireRun, PassedTime } from '../../queue-store.js';
 import { stateCodes } from '../codes.js';
 import { policyText } from '../policy-text.js';
 import { ArrayText } from './array-text.js';
 import { Places } from './places.js';
+import { WorkerPlaces } from './worker-places.js';
 
 /*
  * Enrolls and fires that follow each other go in as one row each, so that the store takes them together. What names the
@@ -44,8 +45,7 @@ export class FireSet {
   readonly #rows: object[] = [];
   readonly #scheds = new Set<number>();
   readonly #ids = new Set<string>();
-  readonly #workers = new Places();
-  readonly #workerNames = new ArrayText();
+  readonly #workers = new WorkerPlaces();
   #usedAt = 0;
   #most = 0;
 
@@ -81,24 +81,14 @@ export class FireSet {
   }
 
   texts(): [fires: string, workers: string] {
-    return [JSON.stringify(this.#rows), this.#workerNames.text()];
+    return [JSON.stringify(this.#rows), this.#workers.text()];
   }
 
   #run({ id, taskKey: key, scheduledAt: time, held, start, job }: FireRun): object {
     const row = { id, key, time, ...(job === undefined ? {} : { job: job.toString('base64') }) };
     if (held) return { ...row, state: stateCodes.WAITING };
     if (start === undefined) return { ...row, state: stateCodes.READY };
-    return { ...row, state: stateCodes.EXECUTING, worker: this.#worker(start.worker), fence: start.fence };
-  }
-
-  #worker({ nodeId, incarnation }: WorkerIdentity): number {
-    const known = this.#workers.size;
-    const place = this.#workers.of(`${nodeId}\0${incarnation}`);
-    if (place > known) {
-      this.#workerNames.add(nodeId);
-      this.#workerNames.add(incarnation);
-    }
-    return place;
+    return { ...row, state: stateCodes.EXECUTING, worker: this.#workers.of(start.worker), fence: start.fence };
   }
 }
 
