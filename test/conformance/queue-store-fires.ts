@@ -257,9 +257,10 @@ export function fires(bench: () => StoreBench): void {
     await open.one(retry(waiting, t0 + 500));
     const discarded = { state: 'DISCARDED', message: 'covered' } as const;
     const failed = { state: 'FAILED', message: 'gave way' } as const;
+    const cancelled = { state: 'CANCELLED', message: 'covered, too' } as const;
     const nothing = { kind: 'cancel', cancelled: [], cancelling: [], ended: [] };
     expect(await open.commit([
-      cancel({ id: heldId }, { as: discarded }), cancel({ id: waitingId }, { as: failed }), cancel({ id: runningId }, { as: failed }), cancel({ id: readyId }, { as: discarded }),
+      cancel({ id: heldId }, { as: discarded }), cancel({ id: waitingId }, { as: failed }), cancel({ id: runningId }, { as: failed }), cancel({ id: readyId }, { as: cancelled }),
       cancel({ id: heldId }, { as: failed }),
     ])).toEqual([
       { ...nothing, cancelled: [{ id: heldId, seq: held, placement: 'waiting', owedTo: 'clients' }] },
@@ -270,8 +271,9 @@ export function fires(bench: () => StoreBench): void {
     ]);
     expect(await open.store.findInstance({ id: heldId })).toMatchObject({ ...discarded, endedAt: t0 + 4, attempts: 0 });
     expect(await open.store.findInstance({ id: waitingId })).toMatchObject({ ...failed, attempts: 1, retryTimes: 1 });
+    expect(await open.store.findInstance({ id: readyId })).toMatchObject(cancelled);
     expect(await open.stateOf(runningId)).toBe('EXECUTING');
     expect((await open.store.load(0)).schedules.guarded).toMatchObject([{ id: runningId }]);
-    expect(await open.store.readFeedback('clients', allPartitions, 0, t0, 10)).toMatchObject([{ state: 'DISCARDED' }, { state: 'FAILED' }, { state: 'DISCARDED' }]);
+    expect(await open.store.readFeedback('clients', allPartitions, 0, t0, 10)).toMatchObject([{ state: 'DISCARDED' }, { state: 'FAILED' }, { state: 'CANCELLED' }]);
   });
 }

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { toInstance } from '../../services/job-tracker/rpc/status-views.js';
 import { minuteMs, ScheduleBench } from './schedule-bench.js';
 
 describe('a schedule on a whole tracker', () => {
@@ -36,7 +37,7 @@ describe('a schedule on a whole tracker', () => {
       await bench.finish(first, 'LATER');
       const second = await bench.got(2);
       expect(second).not.toBe(first);
-      expect(await bench.instance(first)).toMatchObject({ state: 'FAILED', message: `its retry gave way to run ${second}` });
+      expect(await bench.instance(first)).toMatchObject({ state: 'FAILED', message: `its retry gave way to run ${second} of ${new Date((await bench.instance(second)).scheduledAt).toISOString()}` });
     });
 
     it('queues the new time with SERIAL, and discards what the queue does not hold', async () => {
@@ -56,16 +57,27 @@ describe('a schedule on a whole tracker', () => {
     it('cancels it with COVER_EARLY, and begins only when it has ended', async () => {
       await bench.cron({ blocking_policy: { strategy: 'COVER_EARLY' } });
       const first = await secondTime();
-      const second = (await bench.runs())[1]?.id ?? '';
+      const { id: second = '', scheduledAt: secondAt = 0 } = (await bench.runs())[1] ?? {};
       await bench.until(async () => (await bench.instance(first)).state === 'CANCELLING', 'it is asked to stop');
       expect(bench.worker.got).toEqual([first]);
       // The worker takes its time: the one that waits is covered as well.
       await bench.until(async () => (await bench.runs()).length === 3, 'the third time comes');
-      const third = (await bench.runs())[2]?.id ?? '';
+      const { id: third = '', scheduledAt: thirdAt = 0 } = (await bench.runs())[2] ?? {};
       await bench.until(async () => (await bench.instance(second)).state === 'DISCARDED', 'it is covered');
-      expect((await bench.instance(second)).message).toBe(`covered by run ${third}`);
-      expect(await bench.finish(first, 'CANCELLED')).toMatchObject({ state: 'CANCELLED' });
+      expect((await bench.instance(second)).message).toBe(`covered by run ${third} of ${new Date(thirdAt).toISOString()}`);
+      const reason = `covered by run ${second} of ${new Date(secondAt).toISOString()}`;
+      expect(toInstance(await bench.instance(first), bench.bench.core.groups).message).toBe(reason);
+      expect(await bench.finish(first, 'CANCELLED')).toMatchObject({ state: 'CANCELLED', message: reason });
       expect(await bench.got(2)).toBe(third);
+    });
+
+    it('covers one that only waits for its retry, and says by which', async () => {
+      await bench.cron({ blocking_policy: { strategy: 'COVER_EARLY' }, max_retry_times: 5, retry_policy: { delay: 10 * minuteMs } });
+      const first = await bench.got(1);
+      await bench.finish(first, 'LATER');
+      const second = await bench.got(2);
+      const { scheduledAt } = await bench.instance(second);
+      expect(await bench.instance(first)).toMatchObject({ state: 'CANCELLED', message: `covered by run ${second} of ${new Date(scheduledAt).toISOString()}` });
     });
 
     it('runs side by side with CONCURRENT, up to its limit', async () => {

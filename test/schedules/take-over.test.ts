@@ -48,6 +48,16 @@ describe('a new owner', () => {
     expect(await bench.got(3)).toBe(held[1]);
   });
 
+  it('tells of a run that was covered which one waited for it', async () => {
+    await bench.cron({ blocking_policy: { strategy: 'COVER_EARLY' } });
+    const first = await bench.got(1);
+    await bench.until(async () => (await bench.instance(first)).state === 'CANCELLING', 'it is asked to stop');
+    const { id = '', scheduledAt = 0 } = (await bench.runs())[1] ?? {};
+    await takeOver();
+    expect(await bench.finish(first, 'CANCELLED')).toMatchObject({ state: 'CANCELLED', message: `cancelled while run ${id} of ${new Date(scheduledAt).toISOString()} waited for its end` });
+    expect(await bench.got(2)).toBe(id);
+  });
+
   it('lets a held run go for which nothing is left to wait', async () => {
     await bench.cron({ blocking_policy: { strategy: 'SERIAL' } });
     const first = await bench.got(1);

@@ -27,6 +27,6 @@ function whereItStands(instance: Instance__Output): string {
   const { instance_id: id, task_tracker: worker } = instance;
   const message = instance.message.split('\n')[0] ?? '';
   if (hasEnded(instance)) return `${id} has ended as ${stateOf(instance)}${message === '' ? '' : `: ${message}`}`;
-  if (worker !== '') return `${id} is ${stateOf(instance)} on worker ${worker}`;
+  if (worker !== '') return `${id} is ${stateOf(instance)} on worker ${worker}${message === '' ? '' : `: ${message}`}`;
   return `${id} is ${stateOf(instance)}: nothing holds it back`;
 }

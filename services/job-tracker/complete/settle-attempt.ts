@@ -60,7 +60,8 @@ export class AttemptSettlement {
     const next = decide(execution, end.outcome, hints, at);
     const { partition, seq, attempt } = execution;
     execution.finishing = true;
-    this.#pipeline.add({ kind: 'finish', partition, seq, attempt, end, next, at }, (outcome, error) => {
+    const stored = 'state' in next && next.state === 'CANCELLED' && execution.cancelReason !== '' ? { ...end, message: joined(execution.cancelReason, end.message) } : end;
+    this.#pipeline.add({ kind: 'finish', partition, seq, attempt, end: stored, next, at }, (outcome, error) => {
       if (error !== undefined) {
         execution.finishing = false;
         return settled(false, error);
@@ -74,8 +75,8 @@ export class AttemptSettlement {
     }, undefined, execution.nodeGroup);
   }
 
-  /** A cancel was stored: memory follows. */
-  cancelled(nodeGroup: string, outcome: Pick<CancelOutcome, 'cancelled' | 'cancelling' | 'ready' | 'waitingUntil'>): void {
+  /** A cancel was stored: memory follows. `reason`: what the message of those that run shall begin with. */
+  cancelled(nodeGroup: string, outcome: Pick<CancelOutcome, 'cancelled' | 'cancelling' | 'ready' | 'waitingUntil'>, reason = ''): void {
     const group = this.#groups.group(nodeGroup, this.#groups.partitionOf(nodeGroup));
     for (const { id, seq, placement, owedTo } of outcome.cancelled) {
       if (placement === 'ready') {
@@ -88,6 +89,8 @@ export class AttemptSettlement {
     for (const { id } of outcome.cancelling) {
       const execution = this.#groups.executions.get(id);
       if (execution === undefined) continue;
+      // The first one has ended it.
+      if (!execution.cancelling) execution.cancelReason = reason;
       execution.cancelling = true;
       this.#workers.cancel(execution);
     }
@@ -117,4 +120,8 @@ export class AttemptSettlement {
     }
     if (group.gate.limits.maxRunning !== undefined) this.#dispatcher.dispatch(group);
   }
+}
+
+function joined(reason: string, message: string): string {
+  return message === '' ? reason : `${reason}; ${message}`;
 }

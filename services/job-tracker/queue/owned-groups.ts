@@ -39,6 +39,8 @@ export interface Execution extends Omit<ExecutingRow, 'taskId'> {
   finishing: boolean;
   /** That it is sent again is on its way into the store: nobody else may send it. */
   resending: boolean;
+  /** What its message begins with when it ends CANCELLED, as far as this tracker knows: the run for whose sake it ends. */
+  cancelReason: string;
   /** Its worker has it for all that is known: it was sent or listed, and no list has lacked it since. */
   held: boolean;
   progress: number;
@@ -107,6 +109,7 @@ export class OwnedGroups {
       partition,
       finishing: false,
       resending: false,
+      cancelReason: '',
       held: false,
       progress: 0,
       progressText: '',

@@ -221,7 +221,7 @@ export interface Cancel {
   taskId?: string | undefined;
   at: number;
   /** Only by id: what waits or is ready ends so, what runs is left alone. */
-  as?: { state: 'FAILED' | 'DISCARDED'; message: string } | undefined;
+  as?: { state: 'FAILED' | 'DISCARDED' | 'CANCELLED'; message: string } | undefined;
 }
 
 /** Makes waiting rows ready whose time has come. */

@@ -29,6 +29,11 @@ export function isByHand(key: TaskKey): boolean {
   return isRunKey(key) && key.charAt(key.lastIndexOf('#') + 1) === 'm';
 }
 
+/** The scheduled time of a run that was not started by hand. */
+export function timeOf(key: TaskKey): number {
+  return Number(key.slice(key.lastIndexOf('#') + 1));
+}
+
 /** The task_id that the user knows. */
 export function taskIdOf(key: TaskKey): string {
   return isRunKey(key) ? key.slice(1, key.lastIndexOf('#')) : key;

@@ -27,7 +27,7 @@ export function toInstance(row: InstanceRow, groups: OwnedGroups): Instance {
     retry_times: row.retryTimes,
     lost_times: row.lostTimes,
     task_tracker: row.worker,
-    message: row.message,
+    message: row.message === '' ? (execution?.cancelReason ?? '') : row.message,
     progress: execution?.progress ?? 0,
     progress_text: execution?.progressText ?? '',
     scheduled_time: row.scheduledAt,

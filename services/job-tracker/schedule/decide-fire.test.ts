@@ -127,11 +127,11 @@ describe('decideFire', () => {
     it.each<[string, object, LiveRun[], unknown]>([
       ['DISCARD_LATER', {}, [active], { runs: [], passed: [{ state: 'DISCARDED', message: 'run a still goes' }], giveWay: [] }],
       ['DISCARD_LATER, when no worker has it yet', {}, [{ ...active, begun: false }], { runs: [], passed: [{ message: 'run a still waits for a worker' }] }],
-      ['DISCARD_LATER, when it waits for its retry', {}, [{ id: 'w', taskKey: '#t#1', stands: 'waiting', begun: false }], { runs: [{ held: true }], passed: [], giveWay: [{ id: 'w', as: { state: 'FAILED' } }] }],
+      ['DISCARD_LATER, when it waits for its retry', {}, [{ id: 'w', taskKey: '#t#1', stands: 'waiting', begun: false }], { runs: [{ held: true }], passed: [], giveWay: [{ id: 'w', state: 'FAILED', message: `its retry gave way to run new-1 of ${new Date(start).toISOString()}` }] }],
       ['SERIAL', { strategy: 'SERIAL' }, [active], { runs: [{ held: true }], passed: [], giveWay: [] }],
       ['SERIAL with a full queue', { strategy: 'SERIAL' }, [active, held], { runs: [], passed: [{ message: 'the queue is full: 1 of 1 wait behind run a' }] }],
-      ['COVER_EARLY', { strategy: 'COVER_EARLY' }, [active, held], { runs: [{ held: true }], giveWay: [{ id: 'a' }, { id: 'h', as: { state: 'DISCARDED', message: 'covered by run new-1' } }] }],
-      ['COVER_EARLY and one by hand that waits', { strategy: 'COVER_EARLY' }, [active, { ...held, taskKey: '#t#mh' }], { runs: [{ held: true }], giveWay: [{ id: 'a' }] }],
+      ['COVER_EARLY', { strategy: 'COVER_EARLY' }, [active, held], { runs: [{ held: true }], giveWay: [{ id: 'a', state: 'CANCELLED', message: `covered by run new-1 of ${new Date(start).toISOString()}` }, { id: 'h', state: 'DISCARDED' }] }],
+      ['COVER_EARLY and one by hand that waits', { strategy: 'COVER_EARLY' }, [active, { ...held, taskKey: '#t#mh' }], { runs: [{ held: true }], giveWay: [{ id: 'a', state: 'CANCELLED' }] }],
     ])('%s', (_name, policy, live, expected) => {
       expect(fire({ job: cron({ blocking_policy: policy }), live })).toMatchObject(expected as object);
     });

@@ -2,7 +2,7 @@ import type { SchedulePlan } from '../../../shared/schedule/schedule-plan.js';
 import type { Timetable } from '../../../shared/schedule/timetable.js';
 import type { Fire, FireRun, PassedTime, ScheduleRow } from '../queue/queue-store.js';
 import { runKey } from '../queue/task-key.js';
-import { type GivesWay, type LiveRun, meet } from './blocking.js';
+import { coveredBy, type GivesWay, type LiveRun, meet, type NamedRun } from './blocking.js';
 import { firstToRun } from './misfire.js';
 import { mostCounted, owedTimes } from './owed-times.js';
 
@@ -121,9 +121,9 @@ class Decision {
     const { blocking } = this.#plan;
     // Of a schedule that limits its runs no backlog can grow without end.
     if (!this.#guarded && this.#backlog.room <= 0) return this.#pass('DISCARDED', time, this.#backlog.full, id);
-    const meeting = meet(owed ? { ...blocking, strategy: 'SERIAL', queue: Number.POSITIVE_INFINITY } : blocking, this.#live, id);
+    const meeting = meet(owed ? { ...blocking, strategy: 'SERIAL', queue: Number.POSITIVE_INFINITY } : blocking, this.#live, { id, scheduledAt: time });
     if (meeting.does === 'discard') return this.#pass('DISCARDED', time, meeting.message, id);
-    if (meeting.does === 'hold') for (const each of meeting.giveWay) this.#yield(each, id);
+    if (meeting.does === 'hold') for (const each of meeting.giveWay) this.#yield(each, { id, scheduledAt: time });
     // What this very fire has covered leaves nothing to wait for.
     const held = meeting.does === 'hold' && this.#live.length >= blocking.limit;
     const taskKey = this.#key(time);
@@ -132,7 +132,7 @@ class Decision {
     if (this.#guarded) this.#live = [...this.#live, { id, taskKey, stands: held ? 'held' : 'active', begun: true }];
   }
 
-  #yield(run: GivesWay, to: string): void {
+  #yield(run: GivesWay, to: NamedRun): void {
     const at = this.#runs.findIndex(({ id }) => id === run.id);
     if (at < 0) {
       if (!this.#giveWay.some(({ id }) => id === run.id)) this.#giveWay.push(run);
@@ -141,7 +141,7 @@ class Decision {
     const [mine] = this.#runs.splice(at, 1);
     this.#live = this.#live.filter(({ id }) => id !== run.id);
     this.#runsLeft++;
-    if (mine !== undefined) this.#pass('DISCARDED', mine.scheduledAt, `covered by run ${to}`, mine.id);
+    if (mine !== undefined) this.#pass('DISCARDED', mine.scheduledAt, coveredBy(to), mine.id);
   }
 
   #key(time: number): string {

@@ -8,7 +8,7 @@ import type { WorkerSession } from '../dispatch/worker-session.js';
 import type { Backlog } from '../queue/backlog.js';
 import type { CommitPipeline } from '../queue/commit-pipeline.js';
 import type { GroupQueue, OwnedGroups, OwnedPartition } from '../queue/owned-groups.js';
-import type { CancelOutcome, Fire, FireOutcome, FireRun, ScheduleRow } from '../queue/queue-store.js';
+import type { Cancel, CancelOutcome, Fire, FireOutcome, FireRun, Outcome, ScheduleRow } from '../queue/queue-store.js';
 import type { GivesWay } from './blocking.js';
 import { decideFire, type DueSchedule } from './decide-fire.js';
 import type { FiringRow } from './fire-window.js';
@@ -172,10 +172,14 @@ export class Firing {
   }
 
   /** On failure it is left to end by itself: the new run is held until then. */
-  #end(partition: number, nodeGroup: string, { id, as }: GivesWay): void {
-    this.#pipeline.add({ kind: 'cancel', partition, nodeGroup, id, as, at: this.#clock.now() }, (outcome, error) => {
-      if (error === undefined) this.#settlement.cancelled(nodeGroup, outcome as CancelOutcome);
-    });
+  #end(partition: number, nodeGroup: string, { id, state, message }: GivesWay): void {
+    const ended = (outcome: Outcome | undefined, error: LtsError | undefined): void => {
+      if (error === undefined) this.#settlement.cancelled(nodeGroup, outcome as CancelOutcome, message);
+    };
+    const cancel: Cancel = { kind: 'cancel', partition, nodeGroup, id, at: this.#clock.now() };
+    this.#pipeline.add({ ...cancel, as: { state, message } }, ended);
+    // What a worker has, the first one leaves alone.
+    if (state === 'CANCELLED') this.#pipeline.add(cancel, ended);
   }
 }
 

@@ -6,7 +6,8 @@ import type { Backlog } from '../queue/backlog.js';
 import type { CommitPipeline } from '../queue/commit-pipeline.js';
 import type { OwnedGroups } from '../queue/owned-groups.js';
 import type { FireOutcome, FireRun, LoadedSchedules, QueueStore, ScheduleRow } from '../queue/queue-store.js';
-import { runKey } from '../queue/task-key.js';
+import { isByHand, runKey, timeOf } from '../queue/task-key.js';
+import { told } from './blocking.js';
 import { isGuardedPlan } from './decide-fire.js';
 import { FireTimer } from './fire-timer.js';
 import { Firing } from './firing.js';
@@ -72,8 +73,22 @@ export class Schedules {
     this.#guarded.load(partition, guarded);
     this.#resting.drop(partition);
     for (const row of resting) this.#resting.put(partition, row);
-    for (const task of [...this.#guarded.all()]) if (task.partition === partition) this.#held.free(task);
+    for (const task of [...this.#guarded.all()]) {
+      if (task.partition !== partition) continue;
+      this.#tellWhyCancelled(task);
+      this.#held.free(task);
+    }
     this.timer.adopted(partition);
+  }
+
+  /** For whose sake a run was cancelled is not stored: the one that waits for it tells. */
+  #tellWhyCancelled({ runs }: GuardedTask): void {
+    const next = runs.find(({ stands, taskKey }) => stands === 'held' && !isByHand(taskKey));
+    if (next === undefined) return;
+    for (const { id } of runs) {
+      const execution = this.#groups.executions.get(id);
+      if (execution?.cancelling) execution.cancelReason = `cancelled while run ${told({ id: next.id, scheduledAt: timeOf(next.taskKey) })} waited for its end`;
+    }
   }
 
   /** Forgets what is not owned any more. */

@@ -175,7 +175,7 @@ export class BatchReader {
         const as = this.number();
         return {
           kind, partition, nodeGroup, at, ...(by === 0 ? { id: text } : by === 1 ? { taskId: text } : {}),
-          ...(as === 0 ? {} : { as: { state: finalStateOf(as) as 'FAILED' | 'DISCARDED', message: this.text() } }),
+          ...(as === 0 ? {} : { as: { state: finalStateOf(as) as 'FAILED' | 'DISCARDED' | 'CANCELLED', message: this.text() } }),
         };
       }
       case 'promote':
