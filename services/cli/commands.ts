@@ -75,7 +75,7 @@ export const clientCommands: readonly ClientCommand[] = [
   }),
   command({
     path: ['schedule', 'get'],
-    description: 'Shows one schedule with the times to come.',
+    description: 'Shows one schedule with the times to come, or how and when it ended.',
     arguments: [],
     options: whichOptions,
     examples: ['lts schedule get --task-id report --group demo'],

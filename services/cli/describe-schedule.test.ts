@@ -3,12 +3,13 @@ import type { Job } from '../../shared/grpc/generated/lts/v1/Job.js';
 import type { Schedule__Output } from '../../shared/grpc/generated/lts/v1/Schedule.js';
 import { decodeJob, encodeJob } from '../../shared/grpc/job-codec.js';
 import { checkJob } from '../../shared/job/check-job.js';
+import { formatTime } from './output.js';
 import { describeSchedule } from './describe-schedule.js';
 
-function shown(fields: Job): string {
+function shown(fields: Job, more: Partial<Schedule__Output> = {}): string {
   const schedule: Schedule__Output = {
     schedule_id: 's', state: 'SCHEDULE_STATE_ACTIVE', job: decodeJob(encodeJob(checkJob({ task_id: 't', node_group: 'g', ...fields }))),
-    next_fire_time: 0, last_fire_time: 0, fire_count: 0, created_at: 0, updated_at: 0, version: 1, next_fire_times: [],
+    next_fire_time: 0, last_fire_time: 0, fire_count: 0, created_at: 0, updated_at: 0, version: 1, next_fire_times: [], ended_at: 0, ...more,
   };
   return describeSchedule(schedule).replaceAll(/ +/g, ' ');
 }
@@ -17,6 +18,13 @@ describe('describeSchedule', () => {
   it('shows what takes effect where nothing is said', () => {
     expect(shown({ cron_expression: '@daily' })).toMatch(/misfire FIRE_ONCE, when late by more than 1m\nblocking DISCARD_LATER\n/);
     expect(shown({ cron_expression: '@daily', rely_on_prev_cycle: false })).toMatch(/rely on previous no, runs may overlap\n.*\nblocking CONCURRENT, any number at once\n/);
+  });
+
+  it('shows when it ended, and nothing that is not kept then', () => {
+    const text = shown({ cron_expression: '@daily' }, { state: 'SCHEDULE_STATE_DELETED', ended_at: 5_000, last_fire_time: 1_000 });
+    for (const line of ['state DELETED', `ended ${formatTime(5_000)}`, `last fire ${formatTime(1_000)}`]) expect(text).toContain(`\n${line}\n`);
+    expect(text).not.toMatch(/\n(runs|created) /);
+    expect(shown({ cron_expression: '@daily' })).toContain('\nruns 0\n');
   });
 
   it('shows what is said', () => {

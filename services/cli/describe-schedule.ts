@@ -23,11 +23,12 @@ export function describeSchedule(schedule: Schedule__Output): string {
     ['blocking', plan === undefined ? '' : blockingText(plan.blocking)],
     ['start', formatTime(job?.start_time ?? 0)],
     ['end', formatTime(job?.end_time ?? 0)],
-    ['runs', schedule.fire_count],
+    ['runs', schedule.ended_at === 0 ? schedule.fire_count : ''],
     ['last fire', fireTime(schedule.last_fire_time, zone)],
     ...schedule.next_fire_times.map((time, n): [string, string] => [n === 0 ? 'next fires' : '', fireTime(time, zone)]),
     ['created', formatTime(schedule.created_at)],
     ['updated', formatTime(schedule.updated_at)],
+    ['ended', formatTime(schedule.ended_at)],
     ['schedule id', schedule.schedule_id],
   ]);
 }

@@ -1,9 +1,10 @@
+import { randomFillSync } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LtsError } from '../../shared/errors/lts-error.js';
-import { newId, timeOfId } from '../../shared/ids.js';
+import { idMaker, newId, timeOfId } from '../../shared/ids.js';
 import { systemClock } from '../../shared/time/clock.js';
 import { eventually } from '../../test/kit/eventually.js';
 import { freePort } from '../../test/kit/ports.js';
@@ -307,13 +308,21 @@ describe('the FailStore', () => {
     await eventually(async () => (await client.submit(job('a'))).outcome === 'SUBMIT_OUTCOME_ACCEPTED');
   });
 
-  it('spares younger instances when a cancel by task is sent late', async () => {
+  it.each([
+    ['no schedule', undefined],
+    ['a schedule that has ended', { schedule_id: newId(systemClock.now() - 5_000), state: 'SCHEDULE_STATE_DELETED', ended_at: systemClock.now() - 1_000 }],
+  ])('spares younger instances when a cancel by task is sent late, of %s', async (_of, schedule) => {
     const port = await freePort();
     const client = connect({ trackers: [`127.0.0.1:${port}`], dataDir });
     const stored = await client.submit(job('a'));
     await client.cancel({ task_id: 'a', node_group: 'g' });
-    const younger = newId(systemClock.now() + 5_000);
+    // By a maker of its own: ids of one maker only grow.
+    const younger = idMaker(randomFillSync)(systemClock.now() + 5_000);
     const tracker = new FakeTracker();
+    tracker.onSchedule = () => {
+      if (schedule === undefined) throw new LtsError('NOT_FOUND', 'there is no schedule a');
+      return { schedule };
+    };
     tracker.instances = [stored.instance_id ?? '', younger].map((instance_id) => ({ instance_id, job: { task_id: 'a', node_group: 'g' } }));
     trackers.push(tracker);
     await tracker.start(port);

@@ -229,6 +229,30 @@ export function schedules(bench: () => StoreBench): void {
     expect(await open.store.findSchedule('group', 'nothing')).toBeUndefined();
   });
 
+  it('finds the schedule of a task that became past last, with the last times of its task', async () => {
+    const open = await opened();
+    const find = (taskId = 'task') => open.store.findPastSchedule('group', taskId);
+    const [first, second, third] = [enroll(), enroll({ replaceOnExist: true }), enroll({ taskId: 'other', job: Buffer.alloc(5_000, 3) })];
+    const schedule = await open.enrolled(first);
+    expect(await find()).toBeUndefined();
+    await open.made(schedule, [fireRun(t0 + 1), { ...fireRun(t0 + 9), taskKey: runKey('task', true, newId()), counts: false }]);
+    await open.one(second);
+    await open.one(enroll({ taskId: 'other' }));
+    expect(await find()).toMatchObject({ id: first.id });
+    const row = await open.store.readSchedule('group', 'task');
+    await open.one(fire({ sched: row?.sched ?? 0, version: 2 }, { from: row?.nextAt, passed: [passed(t0 + 1_000), passed(t0 + 1_001, { state: 'DISCARDED' })], over: true, nextAt: undefined, at: t0 + 1_500 }));
+    const past = { id: second.id, nodeGroup: 'group', taskId: 'task', endedAt: t0 + 1_500, job: second.job, lastAt: t0 + 1, answeredAt: t0 + 1_500 };
+    expect(await find()).toEqual(past);
+    // A one-shot of that name is none.
+    await open.one(admit({ taskId: 'task' }));
+    expect(await find()).toEqual(past);
+    expect(await open.store.findPastSchedule('nobody', 'task')).toBeUndefined();
+    await open.one(alter('delete', { taskId: 'other', at: t0 + 2_000 }));
+    await open.one(third);
+    await open.one(cancel({ taskId: 'other' }, { at: t0 + 3_000 }));
+    expect(await find('other')).toEqual({ id: third.id, nodeGroup: 'group', taskId: 'other', endedAt: t0 + 3_000, job: third.job, lastAt: undefined, answeredAt: undefined });
+  });
+
   it('finds and lists runs by the task that the user knows', async () => {
     const open = await opened();
     const target = { taskId: 'task', nodeGroup: 'group' };

@@ -129,11 +129,37 @@ describe('managing a schedule', () => {
       await bench.until(async () => (await bench.runs()).length === 2, 'one waits');
       const second = (await bench.runs())[1]?.id;
       expect(await bench.control.remove(bench.name)).toEqual({ running: [first], cancelled: [second] });
-      await expect(bench.control.remove(bench.name)).rejects.toMatchObject({ reason: 'NOT_FOUND' });
-      await expect(bench.get()).rejects.toMatchObject({ reason: 'NOT_FOUND' });
+      const endedAt = new Date(bench.now).toISOString();
+      const { control, name } = bench;
+      for (const again of [() => control.remove(name), () => control.suspend(name), () => control.resume(name), () => bench.trigger()]) {
+        await expect(again()).rejects.toMatchObject({ reason: 'NOT_FOUND', message: `schedule task of group g was deleted at ${endedAt}, nothing of it fires; submit it anew` });
+      }
       expect(await bench.finish(first)).toMatchObject({ state: 'SUCCEEDED' });
       await bench.minutes(2);
       expect(bench.worker.got).toEqual([first]);
+    });
+
+    it('shows what was deleted or cancelled, with its last fire, until it is forgotten', async () => {
+      await expect(bench.control.get(bench.name)).rejects.toMatchObject({ reason: 'NOT_FOUND', message: expect.stringMatching(/no schedule task; .* ended longer ago than the retention of \d+\w$/) });
+      const id = await bench.cron({ payload: Buffer.from('hi') });
+      const first = await bench.got(1);
+      await bench.control.remove(bench.name);
+      const { scheduledAt } = await bench.instance(first);
+      const deleted = { schedule_id: id, state: 'SCHEDULE_STATE_DELETED', ended_at: bench.now, last_fire_time: scheduledAt };
+      expect(await bench.shown()).toMatchObject({ ...deleted, job: { cron_expression: '* * * * *', payload: Buffer.from('hi') } });
+      const second = await bench.cron();
+      expect(await bench.shown()).toMatchObject({ schedule_id: second, state: 'SCHEDULE_STATE_ACTIVE' });
+      await bench.bench.core.cancellation.cancel({ node_group: 'g', task_id: 'task', instance_id: '' });
+      expect(await bench.shown()).toMatchObject({ schedule_id: second, state: 'SCHEDULE_STATE_DELETED', ended_at: bench.now, last_fire_time: scheduledAt });
+    });
+
+    it('shows what is over', async () => {
+      const id = await bench.repeat({ repeat_count: 2 });
+      await bench.finish(await bench.got(1));
+      const last = await bench.instance(await bench.got(2));
+      expect(await bench.row()).toBeUndefined();
+      expect(await bench.shown()).toMatchObject({ schedule_id: id, state: 'SCHEDULE_STATE_OVER', ended_at: last.createdAt, last_fire_time: last.scheduledAt });
+      await expect(bench.trigger()).rejects.toMatchObject({ reason: 'NOT_FOUND', message: expect.stringContaining('was over at') });
     });
 
     it('stops what runs with cancel', async () => {

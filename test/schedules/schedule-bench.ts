@@ -1,7 +1,9 @@
 import { randomFillSync } from 'node:crypto';
+import type { Schedule } from '../../shared/grpc/generated/lts/v1/Schedule.js';
 import { idMaker } from '../../shared/ids.js';
 import type { ScheduleRow } from '../../services/job-tracker/queue/queue-store.js';
 import type { InstanceRow } from '../../services/job-tracker/queue/status-queries.js';
+import { toPastSchedule, toSchedule } from '../../services/job-tracker/rpc/schedule-views.js';
 import type { ShownSchedule } from '../../services/job-tracker/schedule/schedule-control.js';
 import { eventually } from '../kit/eventually.js';
 import { type FakeWorker, RepairBench } from '../repair/repair-bench.js';
@@ -95,8 +97,17 @@ export class ScheduleBench {
     return this.control.trigger({ ...this.name, instanceId: '', extParams: {}, payload: undefined, scheduledTime: 0, ...fields });
   }
 
-  get(): Promise<ShownSchedule> {
-    return this.control.get(this.name);
+  /** The live schedule. */
+  async get(): Promise<ShownSchedule> {
+    const found = await this.control.get(this.name);
+    if (!('schedule' in found)) throw new Error('the schedule is past');
+    return found;
+  }
+
+  /** As people see it, also when it is past. */
+  async shown(): Promise<Schedule> {
+    const found = await this.control.get(this.name);
+    return 'schedule' in found ? toSchedule(found.schedule) : toPastSchedule(found);
   }
 
   /** Made now, whatever times other benches have played. */

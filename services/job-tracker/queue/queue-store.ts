@@ -25,6 +25,7 @@ export type {
   GuardedRun,
   LoadedSchedules,
   PassedTime,
+  PastSchedule,
   Release,
   ReleaseOutcome,
   ScheduleKey,

@@ -208,10 +208,25 @@ export interface LoadedSchedules {
   resting: ScheduleRow[];
 }
 
+/** What is kept of a schedule that fires no more. */
+export interface PastSchedule {
+  id: string;
+  nodeGroup: string;
+  taskId: string;
+  endedAt: number;
+  job: Buffer;
+  /** The newest scheduled time of its task that became a run. */
+  lastAt: number | undefined;
+  /** When the newest scheduled time of its task became a run, or a row of a time that passed. */
+  answeredAt: number | undefined;
+}
+
 /** Reads for people, beside the commits. */
 export interface ScheduleQueries {
   /** By (group, task_id), after a pair of them. */
   listSchedules(filter: { nodeGroup: string; state: ScheduleRow['state'] | undefined; after: { nodeGroup: string; taskId: string } | undefined; limit: number }): Promise<ScheduleRow[]>;
   /** With its job. */
   findSchedule(nodeGroup: string, taskId: string): Promise<ScheduleRow | undefined>;
+  /** The one of a task that became past last, until it is purged. Looks at a bounded number of rows, the newest ones. */
+  findPastSchedule(nodeGroup: string, taskId: string): Promise<PastSchedule | undefined>;
 }

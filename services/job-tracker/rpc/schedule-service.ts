@@ -15,7 +15,7 @@ import { mostNamed } from '../admit/cancellation.js';
 import type { Ownership } from '../lead/ownership.js';
 import type { ScheduleQueries } from '../queue/queue-store.js';
 import type { ScheduleControl, ScheduleName } from '../schedule/schedule-control.js';
-import { fromPageToken, toPageToken, toSchedule } from './schedule-views.js';
+import { fromPageToken, toPageToken, toPastSchedule, toSchedule } from './schedule-views.js';
 
 /** What the service is drawn from. */
 export interface ScheduleParts {
@@ -32,8 +32,8 @@ export function scheduleService(handlers: Handlers, { schedules, store, ownershi
   const unary = <Req, Res>(handle: (request: Req) => Promise<Res> | Res): UntypedHandleCall => handlers.unary<Req, Res>(handle) as UntypedHandleCall;
   return {
     GetSchedule: unary(async (request: Named) => {
-      const { schedule, nextTimes } = await schedules.get(nameIn(request));
-      return { schedule: toSchedule(schedule, nextTimes) };
+      const found = await schedules.get(nameIn(request));
+      return { schedule: 'schedule' in found ? toSchedule(found.schedule, found.nextTimes) : toPastSchedule(found) };
     }),
     ListSchedules: unary((request: ListSchedulesRequest__Output) => {
       checkScheduleList(request);

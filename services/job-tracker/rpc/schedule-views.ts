@@ -5,7 +5,8 @@ import type { Schedule } from '../../../shared/grpc/generated/lts/v1/Schedule.js
 import { decodeJob } from '../../../shared/grpc/job-codec.js';
 import { groupForm, taskIdForm } from '../../../shared/job/check-job.js';
 import { planFromText, type SchedulePlan } from '../../../shared/schedule/schedule-plan.js';
-import type { ScheduleRow } from '../queue/queue-store.js';
+import type { PastSchedule, ScheduleRow } from '../queue/queue-store.js';
+import { pastState } from '../schedule/past-state.js';
 
 /** A stored schedule in the words of the contract; without its job's bytes only what names the job and when it fires. */
 export function toSchedule(row: ScheduleRow, nextTimes: number[] = []): Schedule {
@@ -22,6 +23,12 @@ export function toSchedule(row: ScheduleRow, nextTimes: number[] = []): Schedule
     version: row.version,
     next_fire_times: nextTimes,
   };
+}
+
+/** One that fires no more, as far as it is kept. */
+export function toPastSchedule(past: PastSchedule): Schedule {
+  const { id, job, lastAt, endedAt } = past;
+  return { schedule_id: id, job: decodeJob(job), state: `SCHEDULE_STATE_${pastState(past)}`, last_fire_time: lastAt ?? 0, ended_at: endedAt };
 }
 
 function firing({ times, count, startAt, endAt }: SchedulePlan): Job {

@@ -6,6 +6,7 @@ import { checkJob, groupForm, taskIdForm } from '../../../shared/job/check-job.j
 import { formatInstant } from '../../../shared/schedule/instant.js';
 import type { Timetable } from '../../../shared/schedule/timetable.js';
 import type { Clock } from '../../../shared/time/clock.js';
+import { formatDuration } from '../../../shared/time/duration.js';
 import { checkIdTime } from '../admit/check-id.js';
 import type { DiskGuard } from '../admit/disk-guard.js';
 import type { AttemptSettlement } from '../complete/settle-attempt.js';
@@ -13,8 +14,9 @@ import type { Ownership } from '../lead/ownership.js';
 import type { Backlog } from '../queue/backlog.js';
 import type { CommitPipeline } from '../queue/commit-pipeline.js';
 import type { OwnedGroups } from '../queue/owned-groups.js';
-import { type Alter, type AlterOutcome, heldUntil, type QueueStore, type ScheduleRow } from '../queue/queue-store.js';
+import { type Alter, type AlterOutcome, heldUntil, type PastSchedule, type QueueStore, type ScheduleRow } from '../queue/queue-store.js';
 import type { GuardedRuns } from './guarded-runs.js';
+import { pastState } from './past-state.js';
 import type { Schedules } from './schedules.js';
 
 /** A schedule by its task. */
@@ -51,7 +53,7 @@ export interface ScheduleControlParts {
   guarded: GuardedRuns;
   groups: OwnedGroups;
   backlog: Backlog;
-  store: Pick<QueueStore, 'readSchedule' | 'findSchedule' | 'findInstance'>;
+  store: Pick<QueueStore, 'readSchedule' | 'findSchedule' | 'findPastSchedule' | 'findInstance'>;
   disk: DiskGuard;
   retentionMs: number;
   newId: (now: number) => string;
@@ -77,16 +79,22 @@ export class ScheduleControl {
     this.#parts = parts;
   }
 
-  async get(name: ScheduleName): Promise<ShownSchedule> {
+  /** One that is past is given as such until the retention ends. */
+  async get(name: ScheduleName): Promise<ShownSchedule | PastSchedule> {
     this.#require(name);
-    return this.#show(await this.#find(name));
+    const { store } = this.#parts;
+    const row = await store.findSchedule(name.nodeGroup, name.taskId);
+    if (row !== undefined) return this.#show(row);
+    const past = await store.findPastSchedule(name.nodeGroup, name.taskId);
+    if (past === undefined) throw this.#unknown(name);
+    return past;
   }
 
   /** Nothing fires any more; `changed` is false when it was suspended before. */
   async suspend(name: ScheduleName): Promise<ShownSchedule & { changed: boolean }> {
     const partition = this.#require(name);
     const { result } = await this.#alter({ kind: 'alter', change: 'suspend', partition, nodeGroup: name.nodeGroup, taskId: name.taskId, at: this.#parts.clock.now() });
-    if (result === 'unknown') throw notFound(name);
+    if (result === 'unknown') throw await this.#notFound(name);
     return { ...this.#show(await this.#find(name)), changed: result === 'done' };
   }
 
@@ -99,7 +107,7 @@ export class ScheduleControl {
       const at = this.#parts.clock.now();
       const nextAt = this.#resumedAt(row, at);
       const { result } = await this.#alter({ kind: 'alter', change: 'resume', partition, nodeGroup: name.nodeGroup, taskId: name.taskId, nextAt, version: row.version, at }, row);
-      if (result === 'unknown') throw notFound(name);
+      if (result === 'unknown') throw await this.#notFound(name);
       if (result !== 'stale') return { ...this.#show(await this.#find(name)), changed: result === 'done' };
     }
     throw changedMeanwhile(name);
@@ -109,7 +117,7 @@ export class ScheduleControl {
   async remove(name: ScheduleName): Promise<{ running: string[]; cancelled: string[] }> {
     const partition = this.#require(name);
     const { result, running, cancelled } = await this.#alter({ kind: 'alter', change: 'delete', partition, nodeGroup: name.nodeGroup, taskId: name.taskId, at: this.#parts.clock.now() });
-    if (result === 'unknown') throw notFound(name);
+    if (result === 'unknown') throw await this.#notFound(name);
     return { running: running.map(({ id }) => id), cancelled: cancelled.map(({ id }) => id) };
   }
 
@@ -159,6 +167,18 @@ export class ScheduleControl {
     throw new LtsError('INSTANCE_ID_CONFLICT', `instance_id ${id} was used before, for something else than a run of task ${taskId} of group ${nodeGroup}; use a new id`);
   }
 
+  /** There is no live one. */
+  async #notFound(name: ScheduleName): Promise<LtsError> {
+    const past = await this.#parts.store.findPastSchedule(name.nodeGroup, name.taskId);
+    if (past === undefined) return this.#unknown(name);
+    const how = pastState(past) === 'OVER' ? 'was over' : 'was deleted';
+    return new LtsError('NOT_FOUND', `schedule ${name.taskId} of group ${name.nodeGroup} ${how} at ${new Date(past.endedAt).toISOString()}, nothing of it fires; submit it anew`);
+  }
+
+  #unknown({ nodeGroup, taskId }: ScheduleName): LtsError {
+    return new LtsError('NOT_FOUND', `group ${nodeGroup} has no schedule ${taskId}; check the task and the group with "lts schedule list", or it ended longer ago than the retention of ${formatDuration(this.#parts.retentionMs)}`);
+  }
+
   #require({ nodeGroup, taskId }: ScheduleName): number {
     if (!groupForm.test(nodeGroup)) throw new LtsError('INVALID_ARGUMENT', `node_group is ${quoted(nodeGroup)}; name the group of the schedule`);
     if (!taskIdForm.test(taskId)) throw new LtsError('INVALID_ARGUMENT', `task_id is ${quoted(taskId)}; use the task_id of the schedule`);
@@ -168,14 +188,14 @@ export class ScheduleControl {
   /** As its owner must see it, in the order of the commits. */
   async #read(name: ScheduleName): Promise<ScheduleRow> {
     const row = await this.#parts.store.readSchedule(name.nodeGroup, name.taskId);
-    if (row === undefined) throw notFound(name);
+    if (row === undefined) throw await this.#notFound(name);
     return row;
   }
 
   /** With its job. */
   async #find(name: ScheduleName): Promise<ScheduleRow> {
     const row = await this.#parts.store.findSchedule(name.nodeGroup, name.taskId);
-    if (row === undefined) throw notFound(name);
+    if (row === undefined) throw await this.#notFound(name);
     return row;
   }
 
@@ -230,10 +250,6 @@ function timesFrom(timetable: Timetable, first: number, most: number): number[] 
   const times: number[] = [];
   for (let at: number | undefined = first; at !== undefined && times.length < most; at = timetable.next(at + 1)) times.push(at);
   return times;
-}
-
-function notFound({ nodeGroup, taskId }: ScheduleName): LtsError {
-  return new LtsError('NOT_FOUND', `group ${nodeGroup} has no schedule ${taskId}; see "lts schedule list", check the task and the group`);
 }
 
 function changedMeanwhile({ nodeGroup, taskId }: ScheduleName): LtsError {

@@ -1,11 +1,11 @@
 import { LtsError } from '../../../shared/errors/lts-error.js';
 import {
   type CommitBatch, CommitFailed, type ExecutingRow, type FeedbackRow, type FeedbackSettlement, type GroupCounts, type GuardedRun, type HeldEpoch, heldUntil, type LoadedPartition, type LogRow, type Outcome,
-  type OwnerIdentity, type ReadyKey, type ReadyRow, type ScheduleKey, type ScheduleQueries, type ScheduleRow, type StoredOwner, type Transition,
+  type OwnerIdentity, type PastSchedule, type ReadyKey, type ReadyRow, type ScheduleKey, type ScheduleQueries, type ScheduleRow, type StoredOwner, type Transition,
 } from '../../../services/job-tracker/queue/queue-store.js';
-import { isGuarded } from '../../../services/job-tracker/queue/task-key.js';
+import { isByHand, isGuarded, isRunKey } from '../../../services/job-tracker/queue/task-key.js';
 import { timeOfId } from '../../../shared/ids.js';
-import { isBefore, readyRow, type Row, type RowState, small, type StoredSchedule, Tables, taskKey } from './rows.js';
+import { type EndedSchedule, isBefore, readyRow, type Row, type RowState, small, type StoredSchedule, Tables, taskKey } from './rows.js';
 import { applyTransition } from './transitions.js';
 
 /** Told of each commit in the order in which they take effect. */
@@ -129,6 +129,14 @@ export class MemoryDatabase {
   findSchedule(nodeGroup: string, taskId: string): ScheduleRow | undefined {
     const row = this.tables.schedules.get(taskKey({ nodeGroup, taskId }));
     return row === undefined ? undefined : scheduleRow(row, row.job);
+  }
+
+  findPastSchedule(nodeGroup: string, taskId: string): PastSchedule | undefined {
+    const past = [...this.tables.past.values()].findLast((each): each is EndedSchedule => 'endedAt' in each && each.nodeGroup === nodeGroup && each.taskId === taskId);
+    if (past === undefined) return undefined;
+    const times = [...this.tables.rows.values()].filter((row) => row.nodeGroup === nodeGroup && row.taskId === taskId && isRunKey(row.key) && !isByHand(row.key));
+    const lastAt = times.findLast(({ state }) => state !== 'MISSED' && state !== 'DISCARDED')?.scheduledAt;
+    return { id: past.id, nodeGroup, taskId, endedAt: past.endedAt, job: past.job, lastAt, answeredAt: times.at(-1)?.createdAt };
   }
 
   listSchedules({ nodeGroup, state, after, limit }: Parameters<ScheduleQueries['listSchedules']>[0]): ScheduleRow[] {

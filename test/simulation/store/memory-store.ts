@@ -1,7 +1,7 @@
 import { LtsError } from '../../../shared/errors/lts-error.js';
 import {
   type CommitBatch, CommitFailed, type ExecutingRow, type FeedbackRow, type FeedbackSettlement, type GroupCounts, type HeldEpoch, type LoadedPartition, type LogRow, type Outcome, type OwnerIdentity, type QueueStore,
-  type ReadyKey, type ReadyRow, type ScheduleKey, type ScheduleRow, type StoredOwner, type StoreHealth, type StoreIdentity,
+  type PastSchedule, type ReadyKey, type ReadyRow, type ScheduleKey, type ScheduleRow, type StoredOwner, type StoreHealth, type StoreIdentity,
 } from '../../../services/job-tracker/queue/queue-store.js';
 import type { AttemptRow, InstanceFilter, InstanceRow, InstanceTarget } from '../../../services/job-tracker/queue/status-queries.js';
 import { isRunKey } from '../../../services/job-tracker/queue/task-key.js';
@@ -193,6 +193,10 @@ export class MemoryStore implements QueueStore {
 
   findSchedule(nodeGroup: string, taskId: string): Promise<ScheduleRow | undefined> {
     return this.#run('findSchedule', (db) => db.findSchedule(nodeGroup, taskId));
+  }
+
+  findPastSchedule(nodeGroup: string, taskId: string): Promise<PastSchedule | undefined> {
+    return this.#run('findPastSchedule', (db) => db.findPastSchedule(nodeGroup, taskId));
   }
 
   async health(): Promise<StoreHealth> {

@@ -52,6 +52,9 @@ export interface Row extends Answered {
 /** A live schedule with all that is stored of it. */
 export type StoredSchedule = ScheduleRow & Answered & { readonly partition: number };
 
+/** One that fires no more. */
+export type EndedSchedule = StoredSchedule & { readonly endedAt: number };
+
 /** The living instances of one task key. */
 export interface TaskRows {
   current: Row;
@@ -70,7 +73,7 @@ export class Tables {
   /** Live schedules by group and task. */
   readonly schedules = new Map<string, StoredSchedule>();
   /** Submissions that are no live schedule any more, or never were one, by id. */
-  readonly past = new Map<string, Answered>();
+  readonly past = new Map<string, Answered | EndedSchedule>();
   readonly feedback = new Map<string, FeedbackRow>();
   readonly logs = new Map<string, LogRow[]>();
   lastSeq = 0;

@@ -26,7 +26,7 @@ export function enroll(tables: Tables, t: Enroll): EnrollOutcome {
     if (t.clientId) tables.past.set(t.id, { first: 'duplicate', existingId, job: t.job });
     return { kind: 'enroll', result: 'duplicate', existingId };
   }
-  tables.past.set(schedule.id, schedule);
+  tables.past.set(schedule.id, { ...schedule, endedAt: t.createdAt });
   const owed = schedule.state === 'ACTIVE' && schedule.nextAt !== undefined && schedule.nextAt <= t.createdAt;
   const row = { ...newSchedule(schedule.sched, schedule.version + 1, t), first: 'replaced', existingId, lastAt: schedule.lastAt, ...(owed ? { nextAt: schedule.nextAt } : {}) } as const;
   tables.schedules.set(taskKey(t), row);
@@ -57,7 +57,7 @@ export function fire(tables: Tables, t: Fire): FireOutcome | RefusedOutcome {
   const made = t.runs.map((run) => makeRun(tables, schedule, t, run));
   for (const each of t.passed) pass(tables, schedule, t, each);
   if (t.from !== undefined) schedule.nextAt = t.nextAt;
-  if (t.over) retire(tables, schedule);
+  if (t.over) retire(tables, schedule, t.at);
   return { kind: 'fire', applied: true, again: false, runs: made };
 }
 
@@ -94,9 +94,9 @@ function newRun(tables: Tables, schedule: StoredSchedule, at: number, { id, task
   };
 }
 
-function retire(tables: Tables, schedule: StoredSchedule): void {
+function retire(tables: Tables, schedule: StoredSchedule, endedAt: number): void {
   tables.schedules.delete(taskKey(schedule));
-  tables.past.set(schedule.id, schedule);
+  tables.past.set(schedule.id, { ...schedule, endedAt });
 }
 
 export function alter(tables: Tables, t: Alter): AlterOutcome {
@@ -110,7 +110,7 @@ export function alter(tables: Tables, t: Alter): AlterOutcome {
   const stands = { suspend: schedule.state === 'SUSPENDED', resume: schedule.state === 'ACTIVE', next: schedule.state === 'SUSPENDED' || schedule.nextAt !== undefined, delete: false };
   if (stands[t.change]) return { ...outcome, result: 'unchanged' };
   const state = t.change === 'suspend' ? 'SUSPENDED' : 'ACTIVE';
-  if (t.change === 'delete') retire(tables, schedule);
+  if (t.change === 'delete') retire(tables, schedule, t.at);
   else Object.assign(schedule, { state, version: schedule.version + 1, nextAt: t.change === 'suspend' ? undefined : t.nextAt, updatedAt: t.at });
   Object.assign(outcome, { result: 'done', version: schedule.version });
   if (t.change === 'next') return outcome;
@@ -134,7 +134,7 @@ function stop(tables: Tables, row: Row, { at, change }: Alter, outcome: AlterOut
 /** Adds to a cancel by task the schedule of the task and all its runs. */
 export function cancelSchedule(tables: Tables, task: { nodeGroup: string; taskId: string }, at: number, outcome: CancelOutcome): CancelOutcome {
   const schedule = tables.schedules.get(taskKey(task));
-  if (schedule !== undefined) retire(tables, schedule);
+  if (schedule !== undefined) retire(tables, schedule, at);
   for (const row of runsOf(tables, task)) {
     if (!runs(row)) {
       outcome.cancelled.push(endIdle(tables, row, at));

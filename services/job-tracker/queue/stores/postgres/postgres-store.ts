@@ -31,6 +31,7 @@ import {
   type QueueStore,
   type ReadyKey,
   type ReadyRow,
+  type PastSchedule,
   type ScheduleKey,
   type ScheduleRow,
   type StoredOwner,
@@ -51,7 +52,7 @@ import { load, nextDue, readExecuting, readReady, recount } from './owner-reads.
 import { fenced, owners, release, take } from './ownership.js';
 import { Purge } from './purge.js';
 import { QueueReads } from './queue-reads.js';
-import { findSchedule, listSchedules, readSchedule, readSchedules } from './schedule-reads.js';
+import { findPastSchedule, findSchedule, listSchedules, readSchedule, readSchedules } from './schedule-reads.js';
 
 /** How the store is opened. */
 export interface PostgresStoreOptions {
@@ -216,6 +217,10 @@ class PostgresStore implements QueueStore {
 
   findSchedule(nodeGroup: string, taskId: string): Promise<ScheduleRow | undefined> {
     return findSchedule(this.#read, nodeGroup, taskId);
+  }
+
+  findPastSchedule(nodeGroup: string, taskId: string): Promise<PastSchedule | undefined> {
+    return findPastSchedule(this.#read, nodeGroup, taskId);
   }
 
   async health(): Promise<StoreHealth> {

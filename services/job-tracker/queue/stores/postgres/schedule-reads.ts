@@ -1,5 +1,7 @@
-import { type GuardedRun, heldUntil, type LoadedSchedules, type ScheduleKey, type ScheduleQueries, type ScheduleRow } from '../../queue-store.js';
+import { type GuardedRun, heldUntil, type LoadedSchedules, type PastSchedule, type ScheduleKey, type ScheduleQueries, type ScheduleRow } from '../../queue-store.js';
+import { stateCodes as instanceStates } from '../codes.js';
 import { policyOf } from '../policy-text.js';
+import { searchPast } from '../search-past.js';
 import { smallJobBytes } from '../small-jobs.js';
 import type { RunStatement } from './ordered-calls.js';
 
@@ -48,6 +50,32 @@ const guardedText = `SELECT l.seq, l.id, g.name AS "nodeGroup", l.task_id AS "ta
   FROM lts.node_group g, LATERAL (SELECT * FROM lts.live WHERE group_id = g.group_id AND task_id >= '#' AND task_id < '$' AND state > 0 OFFSET 0) l
   WHERE g.part = $1 ORDER BY l.seq`;
 
+/** Rows that one step of the search for a past schedule looks at. */
+const stepRows = 50_000;
+
+/** For a scheduled time, not by hand: see task-key.ts. */
+const isScheduled = `(i.task_id >= '#' || $2::text || '#' AND i.task_id < '#' || $2::text || '#m' OR i.task_id >= '$' || $2::text || '#' AND i.task_id < '$' || $2::text || '#m')
+  AND i.answer < 2`;
+const ranAtAll = `NOT EXISTS (SELECT 1 FROM lts.ended WHERE id = i.id AND state IN (${instanceStates.MISSED}, ${instanceStates.DISCARDED}))`;
+
+/** Between two arrivals, from the newest one down. */
+const pastOf = (column: string, where: string): string => `(SELECT i.${column} FROM lts.instance i
+    WHERE i.seq >= coalesce((SELECT seq FROM f), 0) AND i.seq < $3 AND i.group_id = (SELECT group_id FROM lts.node_group WHERE name = $1) AND ${where} ORDER BY i.seq DESC LIMIT 1)`;
+
+const pastText = `WITH f AS (SELECT seq FROM lts.instance WHERE seq < $3 ORDER BY seq DESC OFFSET ${stepRows - 1} LIMIT 1),
+    s AS (SELECT ${pastOf('id', 'i.task_id = $2::text AND i.answer IN (3, 4)')} AS id)
+  SELECT (SELECT seq FROM f) AS "nextBefore", s.id, (SELECT ended_at FROM lts.ended WHERE id = s.id) AS "endedAt", (SELECT job FROM lts.instance WHERE id = s.id) AS job,
+    ${pastOf('due_at', `${isScheduled} AND ${ranAtAll}`)} AS "lastAt", ${pastOf('created_at', isScheduled)} AS "answeredAt" FROM s`;
+
+interface PastData {
+  nextBefore: number | null;
+  id: string | null;
+  endedAt: number | null;
+  job: Buffer | null;
+  lastAt: number | null;
+  answeredAt: number | null;
+}
+
 const mostSafe = Number.MAX_SAFE_INTEGER;
 
 export async function readSchedules(query: RunStatement, partition: number, after: ScheduleKey | undefined, until: number, limit: number): Promise<ScheduleRow[]> {
@@ -61,6 +89,18 @@ export async function readSchedule(query: RunStatement, nodeGroup: string, taskI
 
 export async function findSchedule(query: RunStatement, nodeGroup: string, taskId: string): Promise<ScheduleRow | undefined> {
   return (await scheduleRows(query, oneText('s.job'), [nodeGroup, taskId]))[0];
+}
+
+export async function findPastSchedule(query: RunStatement, nodeGroup: string, taskId: string): Promise<PastSchedule | undefined> {
+  const past = await searchPast(async (before) => {
+    const { rows } = await query<PastData & Record<string, unknown>>(pastText, [nodeGroup, taskId, before]);
+    const { nextBefore = null, id = null, endedAt = null, job = null, lastAt = null, answeredAt = null } = rows[0] ?? {};
+    return {
+      schedule: id === null || endedAt === null || job === null ? undefined : { id, endedAt, job },
+      lastAt: lastAt ?? undefined, answeredAt: answeredAt ?? undefined, nextBefore: nextBefore ?? undefined,
+    };
+  });
+  return past === undefined ? undefined : { ...past, nodeGroup, taskId };
 }
 
 export async function listSchedules(query: RunStatement, { nodeGroup, state, after, limit }: Parameters<ScheduleQueries['listSchedules']>[0]): Promise<ScheduleRow[]> {

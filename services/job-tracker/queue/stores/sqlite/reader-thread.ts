@@ -32,6 +32,7 @@ const served = {
   countFeedback: () => feedback.counts(),
   listSchedules: (filter: ScheduleFilter) => schedules.list(filter),
   findSchedule: (nodeGroup: string, taskId: string) => schedules.find(nodeGroup, taskId),
+  searchPast: (nodeGroup: string, taskId: string, before: number) => schedules.searchPast(nodeGroup, taskId, before),
   close: () => void db.close(),
 };
 

@@ -33,6 +33,7 @@ import {
   type QueueStore,
   type ReadyKey,
   type ReadyRow,
+  type PastSchedule,
   type ScheduleKey,
   type ScheduleRow,
   type StoreHealth,
@@ -40,6 +41,7 @@ import {
   type StoreIdentity,
 } from '../../queue-store.js';
 import type { AttemptRow, InstanceFilter, InstanceRow, InstanceTarget } from '../../status-queries.js';
+import { searchPast } from '../search-past.js';
 import { packBatch } from './batch-codec.js';
 import { unpackOutcomes } from './outcome-codec.js';
 import type { StoreFault } from './faults.js';
@@ -218,6 +220,11 @@ class SqliteStore implements QueueStore {
 
   async findSchedule(nodeGroup: string, taskId: string): Promise<ScheduleRow | undefined> {
     return withBuffer(await this.#read('findSchedule', [nodeGroup, taskId]));
+  }
+
+  async findPastSchedule(nodeGroup: string, taskId: string): Promise<PastSchedule | undefined> {
+    const past = await searchPast((before) => this.#read('searchPast', [nodeGroup, taskId, before]));
+    return past === undefined ? undefined : { ...past, nodeGroup, taskId, job: Buffer.from(past.job) };
   }
 
   async health(): Promise<StoreHealth> {
