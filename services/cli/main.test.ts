@@ -97,6 +97,12 @@ const adminService = {
   })),
   ExplainInstance: handlers.unary((request: { instance_id: string }) => (request.instance_id === 'i-away' ? { instance_id: 'i-away', causes: [{ reason: 'WAIT_REASON_STORE_AWAY' as const, message: 'no answer' }] } : { instance_id: request.instance_id })),
   ResendFeedback: handlers.unary((request: { feedback_ids: string[] }) => ({ resent: request.feedback_ids.filter((id) => id.startsWith('dead')).length })),
+  GetCluster: handlers.unary(() => ({
+    cluster: 'c',
+    map: { trackers: [{ node_id: 'a' }, { node_id: 'b' }] },
+    tzdata: [{ node_id: 'a', version: '2025b' }, { node_id: 'b', version: '2024a' }],
+  })),
+  ListNodes: handlers.unary(() => ({ nodes: [{ kind: 'NODE_KIND_JOB_TRACKER' as const, node_id: 'a', tzdata: '2025b' }, { kind: 'NODE_KIND_JOB_TRACKER' as const, node_id: 'b', tzdata: '2024a' }] })),
   ListQueues: handlers.unary(() => ({ queues: [{ node_group: 'demo', ready: 4, workers: 2, limits: { max_running: 3 } }] })),
 };
 
@@ -112,7 +118,7 @@ const schedule = (name: { task_id: string; node_group: string }): Schedule => ({
 const scheduleService = {
   GetSchedule: handlers.unary((request: GetScheduleRequest__Output) => {
     if (request.task_id === 'none') throw new LtsError('NOT_FOUND', 'there is no such schedule');
-    return { schedule: schedule(request) };
+    return { schedule: request.task_id === 'over' ? { ...schedule(request), state: 'SCHEDULE_STATE_OVER' as const, ended_at: 1_700_000_000_000 } : schedule(request) };
   }),
   ListSchedules: handlers.unary((request: ListSchedulesRequest__Output) => ({
     schedules: Array.from({ length: Math.min(request.page_size, 2) }, (_, n) => schedule({ task_id: `${request.state}${request.page_token}${n}`, node_group: request.node_group })),
@@ -256,13 +262,14 @@ describe('lts', () => {
 
   it('says what is in the place of a duplicate, and what --replace does not do', async () => {
     const submit = async (taskId: string, ...more: string[]) => (await run(['job', 'submit', '--task-id', taskId, '--group', 'taken', ...more])).err;
-    // 'none' is no schedule, every other task is one.
+    // 'none' is no schedule, 'over' was one, every other task is one.
     const cancel = (taskId: string) => `; cancel it first: lts job cancel --task-id ${taskId} --group taken\n`;
     const waits = 'a one-shot job of task none waits already; see: lts job get i-there';
     const stands = 'task nightly is a schedule already; see: lts schedule get --task-id nightly --group taken';
     expect(await submit('none', '--cron', '@daily', '--replace')).toBe(`${waits}\n--replace does not put a schedule in the place of a one-shot job${cancel('none')}`);
     expect(await submit('nightly', '--replace')).toBe(`${stands}\n--replace does not put a one-shot job in the place of a schedule${cancel('nightly')}`);
     expect(await submit('none')).toBe(`${waits}; to put this one in its place: --replace\n`);
+    expect(await submit('over')).toBe(`${waits.replace('task none', 'task over')}; to put this one in its place: --replace\n`);
     expect(await submit('nightly', '--cron', '@daily')).toBe(`${stands}; to put this one in its place: --replace\n`);
   });
 
@@ -272,8 +279,15 @@ describe('lts', () => {
     const shown = await run(['schedule', 'get', '--task-id', 'nightly', '--group', 'g']);
     expect(shown.out).toMatch(/next fires +2023-11-14T23:13:20\+01:00 +2023-11-14T22:13:20Z\n +2023-11-15T23:13:20\+01:00 +2023-11-15T22:13:20Z\n/);
     expect(shown.out).toMatch(/clocks +gap DEFAULT, overlap DEFAULT\nrely on previous +yes, never two runs at once\nmisfire +SKIP, when late by more than 1m\nblocking +DISCARD_LATER\n/);
+    expect((await run(['schedule', 'get', '--task-id', 'over', '--group', 'g'])).out).toMatch(/state +OVER\n[^]*ended +2023-11-14T22:13:20\.000Z\n/);
     expect(await run(['schedule', 'get', '--task-id', 'none', '--group', 'g'])).toMatchObject({ code: 3, err: 'lts: NOT_FOUND: there is no such schedule\n' });
     expect(await run(['schedule', 'get', '--task-id', 'nightly'])).toMatchObject({ code: 2, err: expect.stringContaining('--task-id and --group') });
+  });
+
+  it('shows by which time zone rules the trackers compute, and warns when they differ', async () => {
+    const differ = { code: 0, err: expect.stringContaining('tzdata 2024a on b; 2025b on a. ') };
+    expect(await run(['cluster'])).toMatchObject({ ...differ, out: expect.stringMatching(/^a .* 2025b\nb .* 2024a$/m) });
+    expect(await run(['node', 'list'])).toMatchObject({ ...differ, out: expect.stringMatching(/ tzdata\n.* 2025b\n.* 2024a$/m) });
   });
 
   it('suspends, resumes and deletes schedules', async () => {

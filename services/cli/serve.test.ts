@@ -41,8 +41,9 @@ describe('lts <service>', () => {
     expect(await service.ready).toMatch(/^job-tracker serves on 127\.0\.0\.1:\d+$/);
     service.child.kill('SIGTERM');
     expect(await service.ended).toBe(0);
-    const events = service.err().trim().split('\n').map((line) => (JSON.parse(line) as { event: string }).event);
-    expect(events).toEqual(expect.arrayContaining(['process.started', 'process.draining', 'process.stopped']));
+    const lines = service.err().trim().split('\n').map((line) => JSON.parse(line) as { event: string; tzdata?: string });
+    expect(lines.find(({ event }) => event === 'process.started')).toMatchObject({ tzdata: process.versions.tz });
+    expect(lines.map(({ event }) => event)).toEqual(expect.arrayContaining(['process.started', 'process.draining', 'process.stopped']));
   });
 
   it('ends with 78 and every problem when settings are wrong', async () => {

@@ -2,6 +2,7 @@ import { type LoadedSettings, loadSettings } from '../../shared/config/load-sett
 import type { AnySettings, Settings } from '../../shared/config/settings.js';
 import { LtsError } from '../../shared/errors/lts-error.js';
 import { createLogger, type Logger, type LogLevelName } from '../../shared/log/logger.js';
+import { tzdataVersion } from '../../shared/schedule/tzdata.js';
 import { exitCodes } from './exit-codes.js';
 import { processSettings } from './process-settings.js';
 import type { RunningService, ServiceCommand } from './service-command.js';
@@ -35,7 +36,7 @@ export async function serve(service: ServiceCommand, given: ServiceFlags): Promi
   const running = await Promise.race([service.start(values as never, log), signals.then(() => undefined)]);
   // Asked to leave before it served: there is nothing to drain.
   if (running === undefined) process.exit(exitCodes.ok.code);
-  log.info('process.started', { address: running.address });
+  log.info('process.started', { address: running.address, tzdata: tzdataVersion });
   process.stdout.write([`${service.name} ${service.verb} ${running.address}`, ...(running.lines ?? []), ''].join('\n'));
   running.closed?.catch(fail);
   tolerateStrays(running, fail);

@@ -9,6 +9,7 @@ import { createServer, listen, shutDown } from '../../shared/grpc/listen.js';
 import { newId } from '../../shared/ids.js';
 import type { Logger } from '../../shared/log/logger.js';
 import { version } from '../../shared/package-root.js';
+import { tzdataVersion } from '../../shared/schedule/tzdata.js';
 import { FirstTime } from '../../shared/registry/first-time.js';
 import { LocalRegistry } from '../../shared/registry/registries/local.js';
 import { ZooKeeperRegistry } from '../../shared/registry/registries/zookeeper/zookeeper-registry.js';
@@ -85,6 +86,7 @@ export async function startJobTracker(config: JobTrackerConfig, { log, clock = s
     address: config.advertise === undefined ? address : formatAddress(config.advertise),
     version,
     startedAt: clock.now(),
+    tzdata: tzdataVersion,
   });
   let leaving = false;
   core.onServing((serving) => health.setServing(serving && !leaving));

@@ -51,6 +51,7 @@ export const events = {
   'stream.lost': 'A stream to a tracker is lost; it is opened again.',
   'clock.jumped': 'The clock of the store jumped; timers were armed anew.',
   'clock.apart': 'The clock of a worker is more than 5 s from the clock of the store: set it by NTP.',
+  'tzdata.apart': 'Trackers of the cluster compute times by different time zone rules: run the same release of Node.js on all.',
   'runner.failed': 'User code failed outside of any run.',
   'runner.blocked': 'User code blocks the thread that runs tasks; heartbeats go on.',
   'master.changed': 'Another node is the master of the group, or this one is it no more.',

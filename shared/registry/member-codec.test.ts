@@ -7,6 +7,7 @@ const member: Member = { kind: 'task-tracker', nodeId: 'n', incarnation: 'i', no
 describe('members in bytes', () => {
   it('come back as they were, without fields that nobody knows', () => {
     expect(decodeMember(encodeMember(member))).toEqual(member);
+    expect(decodeMember(encodeMember({ ...member, tzdata: '2025b' }))).toEqual({ ...member, tzdata: '2025b' });
     expect(decodeMember(Buffer.from(JSON.stringify({ ...member, more: 1 })))).toEqual(member);
   });
 
@@ -18,6 +19,7 @@ describe('members in bytes', () => {
     ['a missing field', Buffer.from(JSON.stringify({ ...member, version: undefined }))],
     ['a wrong type', Buffer.from(JSON.stringify({ ...member, startedAt: '5' }))],
     ['an address that is none', Buffer.from(JSON.stringify({ ...member, address: 'http://a:1/' }))],
+    ['time zone rules that are no text', Buffer.from(JSON.stringify({ ...member, tzdata: '2025b\n' }))],
     ['a kind that is none', Buffer.from(JSON.stringify({ ...member, kind: 'admin' }))],
   ])('are refused with %s', (_what, bytes) => {
     expect(() => decodeMember(bytes)).toThrow(expect.objectContaining({ reason: 'INVALID_ARGUMENT' }));

@@ -17,6 +17,7 @@ const schema = z.object({
   address: z.string().max(300).regex(/^$|^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):\d{1,5}$/, 'is no host:port'),
   version: text(0, 64),
   startedAt: z.int().min(0),
+  tzdata: text(0, 64).optional(),
 });
 
 /** The member, when every field is within its bounds; INVALID_ARGUMENT otherwise. Unknown fields are left out. */

@@ -31,6 +31,8 @@ export interface Member {
   version: string;
   /** Wall time in milliseconds since 1970 UTC, by its own clock; for display only. */
   startedAt: number;
+  /** Of trackers: the version of their time zone rules. A former release tells none. */
+  tzdata?: string | undefined;
 }
 
 /** Something that calls back until it is closed. */

@@ -36,6 +36,9 @@ describe('clocks that are wrong', () => {
     const offset = async (): Promise<number | undefined> => (await a.admin.nodes()).find(({ node_id: id }) => id === 'w1')?.clock_offset;
     expect(Math.abs((await eventually(offset)) - hour)).toBeLessThan(1_000);
     expect(a.process.logged('clock.apart')).toMatchObject([{ worker: 'w1', offsetMs: expect.any(Number) }]);
+    // By the rules of which release it computes times, each tracker tells.
+    expect((await a.admin.nodes()).map(({ node_id, tzdata }) => [node_id, tzdata])).toEqual([['a', process.versions.tz], ['w1', '']]);
+    expect((await a.admin.cluster()).tzdata).toEqual([{ node_id: 'a', version: process.versions.tz }]);
 
     const submittedAt = systemClock.now();
     const id = await load.submitted({ type: 'later', max_retry_times: 1 });

@@ -1,5 +1,6 @@
 import type { GetClusterResponse__Output } from '../../../shared/grpc/generated/lts/v1/GetClusterResponse.js';
 import { formatRanges } from '../../../shared/ranges.js';
+import { tzdataDiffers } from '../../../shared/schedule/tzdata.js';
 import type { ClientHandler } from '../command.js';
 import { formatRecord, formatRows, formatTime } from '../output.js';
 
@@ -9,6 +10,8 @@ type Cluster = GetClusterResponse__Output;
 export const showCluster: ClientHandler<object> = async ({ target, output }) => {
   const cluster = await target.call<Cluster>((clients, call, answer) => clients.admin.getCluster({}, call, answer));
   output.data(cluster, () => [describe(cluster), formatRows(trackerRows(cluster)), ...drainedNodes(cluster)].join('\n\n'));
+  const apart = tzdataDiffers(cluster.tzdata.map(({ node_id, version }) => [node_id, version]));
+  if (apart !== undefined) output.message(apart);
   return 'ok';
 };
 
@@ -46,13 +49,13 @@ function moving(cluster: Cluster): number[] {
   return cluster.holders.filter(({ partition, node_id }) => owners.has(partition) && owners.get(partition) !== node_id).map(({ partition }) => partition);
 }
 
-function trackerRows({ map, holders, drained }: Cluster): { head: string[]; rows: (string | number)[][] } {
+function trackerRows({ map, holders, drained, tzdata }: Cluster): { head: string[]; rows: (string | number)[][] } {
   return {
-    head: ['tracker', 'address', 'leader', 'drained', 'partitions', 'owns', 'epochs'],
+    head: ['tracker', 'address', 'leader', 'drained', 'partitions', 'owns', 'epochs', 'tzdata'],
     rows: (map?.trackers ?? []).map((tracker) => {
       const held = holders.filter(({ node_id }) => node_id === tracker.node_id);
       const isDrained = drained.some(({ node_id }) => node_id === tracker.node_id);
-      return [tracker.node_id, tracker.address, tracker.leader ? 'yes' : '', isDrained ? 'yes' : '', held.length, formatRanges(held.map(({ partition }) => partition)), formatEpochs(held.map(({ epoch }) => epoch))];
+      return [tracker.node_id, tracker.address, tracker.leader ? 'yes' : '', isDrained ? 'yes' : '', held.length, formatRanges(held.map(({ partition }) => partition)), formatEpochs(held.map(({ epoch }) => epoch)), tzdata.find(({ node_id }) => node_id === tracker.node_id)?.version ?? ''];
     }),
   };
 }

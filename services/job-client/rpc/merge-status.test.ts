@@ -18,6 +18,7 @@ const node = (kind: 'JOB_TRACKER' | 'TASK_TRACKER' | 'JOB_CLIENT', node_id: stri
   host: '',
   master: false,
   master_token: 0,
+  tzdata: '',
   ...more,
 });
 

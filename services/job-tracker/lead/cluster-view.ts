@@ -7,6 +7,8 @@ export class ClusterView {
   #version = 0;
   #stale = false;
   readonly #listeners = new Set<() => void>();
+  /** Versions of the time zone rules of the registered trackers, by incarnation. Whose are not known is not there. */
+  tzdata: ReadonlyMap<string, string> = new Map();
 
   /** Takes an assignment with the version of its document. */
   update(assignment: Assignment, version: number): void {

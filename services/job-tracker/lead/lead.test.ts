@@ -21,12 +21,14 @@ class Standing {
 
   readonly warnings: unknown[] = [];
 
-  constructor(nodeId: string, hub: LocalRegistryHub, clock: VirtualClock, incarnation = `${nodeId}-1`, address = '127.0.0.1:1') {
+  readonly view = new ClusterView();
+
+  constructor(nodeId: string, hub: LocalRegistryHub, clock: VirtualClock, incarnation = `${nodeId}-1`, address = '127.0.0.1:1', tzdata?: string) {
     this.registry = new LocalRegistry(hub, silentLogger);
-    const member: Member = { kind: 'job-tracker', nodeId, incarnation, nodeGroup: '', address, version: '1', startedAt: 0 };
+    const member: Member = { kind: 'job-tracker', nodeId, incarnation, nodeGroup: '', address, version: '1', startedAt: 0, tzdata };
     const log: Logger = { ...silentLogger, warn: (event, fields) => void this.warnings.push([event, fields]) };
     const drained = new DrainedNodes(this.registry, clock, silentLogger);
-    this.lead = new Lead(this.registry, { assigned: (mine) => this.#follow(mine) }, { member, partitions, spread: true }, new ClusterView(), drained, clock, log);
+    this.lead = new Lead(this.registry, { assigned: (mine) => this.#follow(mine) }, { member, partitions, spread: true }, this.view, drained, clock, log);
     drained.follow(() => this.lead.reassign());
     this.lead.start();
   }
@@ -77,6 +79,27 @@ describe('Lead', () => {
     expect(second.warnings).toEqual(told('two:2', 'one:1'));
     expect(third.warnings).toEqual([]);
     for (const { registry } of [first, second, third]) await registry.close();
+  });
+
+  it('tells of trackers that compute times by different rules, once for each change', async () => {
+    hub = new LocalRegistryHub();
+    const standing = [new Standing('new', hub, clock, 'n-1', 'n:1', '2025b'), new Standing('same', hub, clock, 's-1', 's:1', '2025b'), new Standing('silent', hub, clock)];
+    await clock.advance(100);
+    expect(standing[0]?.warnings).toEqual([]);
+    expect(standing[0]?.view.tzdata).toEqual(new Map([['n-1', '2025b'], ['s-1', '2025b']]));
+    const old = new Standing('old', hub, clock, 'o-1', 'o:1', '2024a');
+    await clock.advance(100);
+    standing.push(old, new Standing('late', hub, clock));
+    await clock.advance(100);
+    const told = [['tzdata.apart', { why: expect.stringContaining('2024a on old; 2025b on new, same. ') }]];
+    expect(standing[0]?.warnings).toEqual(told);
+    expect(old.warnings).toEqual(told);
+    await old.registry.close();
+    await clock.advance(100);
+    standing.push(new Standing('old', hub, clock, 'o-2', 'o:1', '2024a'));
+    await clock.advance(100);
+    expect(standing[0]?.warnings).toHaveLength(2);
+    for (const { registry } of standing) await registry.close();
   });
 
   it('gives nothing to a member whose name no assignment can hold', async () => {

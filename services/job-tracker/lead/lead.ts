@@ -1,6 +1,7 @@
 import { LtsError, toLtsError } from '../../../shared/errors/lts-error.js';
 import type { Logger } from '../../../shared/log/logger.js';
 import { type DocumentValue, type Election, isGood, type Member, type Registration, type Registry, type RegistryDocument, type RegistryState } from '../../../shared/registry/registry.js';
+import { tzdataDiffers } from '../../../shared/schedule/tzdata.js';
 import type { Clock } from '../../../shared/time/clock.js';
 import { type Assignment, type AssignedTracker, assign, newestPerNode, sameAssignment } from './assign.js';
 import { assignable, decodeAssignment, encodeAssignment } from './assignment-codec.js';
@@ -62,6 +63,8 @@ export class Lead {
   #gathersUntil = 0;
   /** Incarnations that were told of. */
   #namesakes: ReadonlySet<string> = new Set();
+  /** What was told last of trackers that compute times by different rules. */
+  #tzdataTold: string | undefined;
 
   constructor(registry: Registry, events: LeadEvents, settings: LeadSettings, view: ClusterView, drained: DrainedNodes, clock: Clock, log: Logger) {
     this.#registry = registry;
@@ -90,6 +93,7 @@ export class Lead {
     this.#registry.watchMembers('job-tracker', (members) => {
       this.#members = assignable(members);
       this.#warnOfNamesakes();
+      this.#compareTzdata();
       this.#decide();
     });
     this.#document.watch((value) => this.#follow(value));
@@ -138,6 +142,14 @@ export class Lead {
       this.#log.warn('lead.same_name', { nodeId, address, other: other.address, why: 'another tracker with this node id is registered; unless it was just killed, give each its own --node-id' });
     }
     this.#namesakes = new Set(namesakes.map((member) => member.incarnation));
+  }
+
+  #compareTzdata(): void {
+    const told = this.#members.flatMap(({ nodeId, incarnation, tzdata }) => (tzdata === undefined ? [] : [{ nodeId, incarnation, tzdata }]));
+    this.#view.tzdata = new Map(told.map(({ incarnation, tzdata }) => [incarnation, tzdata]));
+    const why = tzdataDiffers(told.map(({ nodeId, tzdata }) => [nodeId, tzdata]));
+    if (why !== undefined && why !== this.#tzdataTold) this.#log.warn('tzdata.apart', { why });
+    this.#tzdataTold = why;
   }
 
   #noteState(state: RegistryState): void {

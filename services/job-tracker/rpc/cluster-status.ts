@@ -46,6 +46,7 @@ export async function clusterStatus({ cluster, nodeId, view, groups, ownership, 
     holders: holders.map((each) => ({ partition: each.partition, epoch: each.epoch, node_id: each.nodeId })),
     drained: drained.byHand.map((node) => ({ node_id: node.nodeId, since: node.since })),
     drain_ignored: drain.ignored,
+    tzdata: (view.assignment?.trackers ?? []).map(({ nodeId, incarnation }) => ({ node_id: nodeId, version: view.tzdata.get(incarnation) ?? '' })),
     repairs: repairs.all().map(({ kind, count, lastAt }) => ({ kind, count, last_at: lastAt })),
   };
 }

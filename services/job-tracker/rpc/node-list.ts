@@ -9,7 +9,7 @@ import type { FeedbackDelivery } from '../feedback/feedback-delivery.js';
 const blockedFromMs = 1_000;
 
 /** What a tracker knows of another; of itself it knows more. */
-export type TrackerFacts = { nodeId: string; incarnation: string; address: string; drained: boolean; leaving: boolean } & Pick<Node, 'since' | 'version' | 'pid' | 'host' | 'clock_offset'>;
+export type TrackerFacts = { nodeId: string; incarnation: string; address: string; drained: boolean; leaving: boolean } & Pick<Node, 'since' | 'version' | 'pid' | 'host' | 'clock_offset' | 'tzdata'>;
 
 /** What the list is drawn from. */
 export interface NodeParts {
