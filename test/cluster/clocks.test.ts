@@ -37,7 +37,7 @@ describe('clocks that are wrong', () => {
     expect(Math.abs((await eventually(offset)) - hour)).toBeLessThan(1_000);
     expect(a.process.logged('clock.apart')).toMatchObject([{ worker: 'w1', offsetMs: expect.any(Number) }]);
     // By the rules of which release it computes times, each tracker tells.
-    expect((await a.admin.nodes()).map(({ node_id, tzdata }) => [node_id, tzdata])).toEqual([['a', process.versions.tz], ['w1', '']]);
+    expect((await a.admin.nodes()).filter(({ tzdata }) => tzdata !== '').map(({ node_id, tzdata }) => [node_id, tzdata])).toEqual([['a', process.versions.tz]]);
     expect((await a.admin.cluster()).tzdata).toEqual([{ node_id: 'a', version: process.versions.tz }]);
 
     const submittedAt = systemClock.now();
