@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { LtsError } from '../errors/lts-error.js';
-import { checkJob } from '../job/check-job.js';
+import { decodeJob, encodeJob } from '../grpc/job-codec.js';
+import { checkDecodedJob, checkJob } from '../job/check-job.js';
 import { planFromText, planOf, planToText, timetableOf } from './schedule-plan.js';
 
 const now = Date.UTC(2030, 0, 1);
@@ -45,6 +46,12 @@ const refused: [name: string, job: object, ...words: string[]][] = [
   ['a zone of a repeat', { ...repeat, time_zone: 'Europe/Berlin' }, 'time_zone', 'Europe/Berlin'],
   ['a policy of a job that is no schedule', { ...least, misfire_policy: { action: 'SKIP' } }, 'misfire_policy', 'no schedule'],
   ['an end of a job that is no schedule', { ...least, end_time: 5 }, 'end_time', 'no schedule'],
+  ['a start of a job that is no schedule', { ...least, start_time: 5 }, 'start_time', 'no schedule'],
+  ['a zone of a job that is no schedule', { ...least, time_zone: 'Europe/Berlin' }, 'time_zone', 'no schedule'],
+  ['a repeat mode of a job that is no schedule', { ...least, repeat_mode: 'FIXED_RATE' }, 'repeat_mode', 'no schedule'],
+  ['a policy for runs still going of a job that is no schedule', { ...least, blocking_policy: { strategy: 'SERIAL' } }, 'blocking_policy', 'no schedule'],
+  ['overlapping runs of a job that is no schedule', { ...least, rely_on_prev_cycle: false }, 'rely_on_prev_cycle is false', 'no schedule', 'leave it out'],
+  ['a dialect of a job that is no schedule', { ...least, cron_dialect: 'QUARTZ' }, 'cron_dialect', 'cron_expression'],
 ];
 
 describe('planOf', () => {
@@ -61,6 +68,10 @@ describe('planOf', () => {
 
   it('takes a one-shot for none', () => {
     expect(planOf(checkJob(least), now)).toBeUndefined();
+    const filledIn = { ...least, rely_on_prev_cycle: true, repeat_interval: 0, repeat_count: 0, cron_expression: '', time_zone: '', start_time: 0, end_time: 0 };
+    expect(planOf(checkJob(filledIn), now)).toBeUndefined();
+    checkDecodedJob(decodeJob(encodeJob(checkJob(filledIn))));
+    checkDecodedJob(decodeJob(encodeJob(checkJob(least))));
   });
 
   it('comes back from its text as it was, and fires as it says', () => {

@@ -204,6 +204,8 @@ function refuseLeftovers(job: ScheduleFields): void {
   refuseCronOptions(job);
   const given = (['time_zone', 'repeat_mode', 'misfire_policy', 'blocking_policy', 'start_time', 'end_time'] as const).find((field) => isSet(job[field]));
   if (given !== undefined) refuse(`${given} is given, but the job is no schedule; add cron_expression, or repeat_interval with repeat_count, or leave it out`);
+  // true is the default, which clients may fill in.
+  if (job.rely_on_prev_cycle === false) refuse('rely_on_prev_cycle is false, but the job is no schedule and has no run before; add cron_expression, or repeat_interval with repeat_count, or leave it out');
 }
 
 function refuseCronOptions(job: ScheduleFields): void {
