@@ -25,6 +25,8 @@ export class Faults {
       ['worker leaves', () => this.#workerLeaves()],
       ['worker stands still', () => this.#standStill(this.#worker()?.process)],
       ['worker is blocked', () => this.#workerIsBlocked()],
+      ['receiver dies', () => this.#receiverDies()],
+      ['receiver stands still', () => this.#standStill(this.#random.pick(this.#world.receivers).running?.process)],
       ['link is cut', () => this.#linkIsCut()],
       ['link is cut', () => this.#linkIsCut()],
       ['host is cut off', () => this.#hostIsCutOff()],
@@ -114,6 +116,14 @@ export class Faults {
     });
   }
 
+  #receiverDies(): void {
+    const site = this.#random.pick(this.#world.receivers);
+    if (site.running === undefined) return;
+    site.running.crash(this.#random.chance(0.3));
+    site.running = undefined;
+    this.#undo(30_000, `${site.place.nodeId} starts`, () => this.#world.startReceiver(site));
+  }
+
   #workerLeaves(): void {
     const site = this.#random.pick(this.#world.workers);
     const { running } = site;
@@ -147,7 +157,7 @@ export class Faults {
   /** Between a tracker and another process, in one direction or both. */
   #linkIsCut(): void {
     const tracker = this.#random.pick(this.#world.trackers).nodeId;
-    const other = this.#random.pick([...this.#world.workers.map(({ place }) => place.nodeId), ...this.#world.clients.map(({ process }) => process.host)]);
+    const other = this.#random.pick(this.#world.callers);
     const { links } = this.#world.network;
     const way = this.#random.int(0, 2);
     const free = [...(way === 1 ? [] : [links.block(tracker, other)]), ...(way === 0 ? [] : [links.block(other, tracker)])];
@@ -160,9 +170,8 @@ export class Faults {
   #hostIsCutOff(): void {
     const tracker = this.#random.pick(this.#world.trackers).nodeId;
     const { links } = this.#world.network;
-    const others = [...this.#world.workers.map(({ place }) => place.nodeId), ...this.#world.clients.map(({ process }) => process.host)];
     const way = this.#random.int(0, 2);
-    const free = others.flatMap((other) => [...(way === 1 ? [] : [links.block(tracker, other)]), ...(way === 0 ? [] : [links.block(other, tracker)])]);
+    const free = this.#world.callers.flatMap((other) => [...(way === 1 ? [] : [links.block(tracker, other)]), ...(way === 0 ? [] : [links.block(other, tracker)])]);
     this.#undo(40_000, `host ${tracker}`, () => {
       for (const each of free) each();
     });

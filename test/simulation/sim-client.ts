@@ -1,6 +1,5 @@
 import type { TrackerClients } from '../../services/job-client/discover/tracker-clients.js';
 import { cancelAtOwner } from '../../services/job-client/outbox/send-cancel.js';
-import { ResultReceiver } from '../../services/job-client/results/result-receiver.js';
 import { fromBytes, type PendingJob } from '../../services/job-client/submit/pending-job.js';
 import { sendBatch } from '../../services/job-client/submit/send-batch.js';
 import type { SubmitResult } from '../../shared/grpc/generated/lts/v1/SubmitResult.js';
@@ -12,6 +11,7 @@ import { NodeClock, type WallClock } from './node-clock.js';
 import type { Random } from './random.js';
 import { Process } from './scheduler.js';
 import type { SimSchedule } from './schedules.js';
+import { GroupMember } from './sim-receiver.js';
 import { SimRouter } from './sim-router.js';
 import type { World } from './world.js';
 
@@ -42,9 +42,7 @@ export class SimClient {
     const router = new SimRouter(world.hub, world.scheduler, this.process, world.addresses);
     this.#parts = { router, clients: this.#clients(), clock: this.#clock };
     this.schedules = new ClientSchedules(world, this.#random, this.#parts, group, () => this.#newId(this.#clock.now()), (schedule) => this.#send([schedule], false));
-    const hello = { submit_node_group: group, client_id: name, max_in_flight: this.#random.pick([1, 10, 100]) };
-    const log = world.logger(this.process);
-    new ResultReceiver({ ...this.#parts, log, hello, onMaster: () => undefined, masterToken: () => 0, clientTime: () => 0 }, (result) => this.#handle(result.feedback_id, result.state), 10);
+    new GroupMember(world, group, { ...this.#parts, process: this.process });
     this.#loadLater();
   }
 
@@ -133,12 +131,6 @@ export class SimClient {
       },
       () => void this.#sending--,
     );
-  }
-
-  async #handle(id: string, state: string): Promise<void> {
-    await this.#clock.sleep(this.#random.tail(20, 2_000));
-    if (this.#random.chance(0.03)) throw new Error('the application does not take it');
-    this.#world.history.record({ kind: 'result', id, state: state.replace('INSTANCE_STATE_', '') });
   }
 
   /** What the library uses of its gRPC clients. */

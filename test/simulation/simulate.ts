@@ -26,6 +26,8 @@ const setClocksEveryMs = 60_000;
 /** Promise 18. */
 const slackMs = 2_000;
 const resumeWithinMs = sessionMs + slackMs;
+/** Beside the grace times: members connect again after a back-off of some seconds. */
+const masterWithinMs = 15_000;
 /** A drain is asked for again and again, and followed within it. */
 const drainWithinMs = 15_000;
 /** Everything must have ended by then, after the last fault. */
@@ -95,6 +97,9 @@ async function recover(world: World, faults: Faults, operators: Operators): Prom
     faults.setClocks();
   }
   for (const left of leftovers(world)) history.violate(1, `nothing has ended for ${endWithinMs} ms without faults, and ${left}`);
+  // One grace time until the master is chosen, another one when its worker has left in between.
+  await scheduler.runUntil(Math.max(scheduler.now, healedAt + masterWithinMs + 2 * world.settings.graceMs));
+  for (const group of world.masterless) history.violate(18, `${Math.round(scheduler.now - healedAt)} ms after the last fault ${group} has no master`);
   if (history.violations.length === 0) await drainOne(world, operators);
 }
 

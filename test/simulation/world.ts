@@ -13,6 +13,7 @@ import type { SimSchedule } from './schedules.js';
 import type { Settings } from './settings.js';
 import { SimClient } from './sim-client.js';
 import { simLogger } from './sim-logger.js';
+import { type GroupMember, type ReceiverPlace, SimReceiver } from './sim-receiver.js';
 import { SimTracker } from './sim-tracker.js';
 import { SimWorker, WorkerDisk, type WorkerPlace } from './sim-worker.js';
 import { MemoryDatabase } from './store/memory-database.js';
@@ -33,6 +34,14 @@ export interface WorkerSite {
 
 const trackerCount = 3;
 const clientCount = 2;
+/** How many more take results in each of their groups. */
+const receiversPerGroup = 2;
+
+/** Who only takes results, over its restarts. */
+export interface ReceiverSite {
+  place: ReceiverPlace;
+  running: SimReceiver | undefined;
+}
 
 /** The whole simulated system: what outlives processes, and the processes that run now. */
 export class World {
@@ -56,6 +65,9 @@ export class World {
   readonly trackers: TrackerSite[];
   readonly workers: WorkerSite[];
   readonly clients: SimClient[];
+  readonly receivers: ReceiverSite[];
+  /** All that take results now. */
+  readonly members = new Set<GroupMember>();
   readonly #write: ((line: string) => void) | undefined;
   #number = 0;
   #committer = '';
@@ -88,6 +100,8 @@ export class World {
     for (const site of this.trackers) this.startTracker(site);
     for (const site of this.workers) this.startWorker(site);
     this.clients = Array.from({ length: clientCount }, (_, i) => new SimClient(this, `client-${i + 1}`, `clients-${i % 2}`, this.#wall()));
+    this.receivers = this.clients.flatMap((_, group) => Array.from({ length: receiversPerGroup }, (__, i) => ({ place: { nodeId: `receiver-${group}-${i + 1}`, nodeGroup: `clients-${group}`, wall: this.#wall() }, running: undefined })));
+    for (const site of this.receivers) this.startReceiver(site);
   }
 
   get addresses(): string[] {
@@ -115,6 +129,15 @@ export class World {
     site.running = new SimWorker(this, site.place);
   }
 
+  startReceiver(site: ReceiverSite): void {
+    site.running = new SimReceiver(this, site.place);
+  }
+
+  /** Names of the hosts that have a stream or calls to trackers. */
+  get callers(): string[] {
+    return [...this.workers.map(({ place }) => place.nodeId), ...this.clients.map(({ process }) => process.host), ...this.receivers.map(({ place }) => place.nodeId)];
+  }
+
   /** Names of the trackers that are drained by hand, by the registry. */
   drainedTrackers(): string[] {
     const nodes = JSON.parse(Buffer.from(this.hub.document('drained')?.data ?? Buffer.from('[]')).toString()) as DrainedNode[];
@@ -127,10 +150,25 @@ export class World {
     if (this.drainedTrackers().length === trackerCount) this.history.violate(0, 'all trackers are drained');
   }
 
-  /** Of the workers of a group at most one takes itself for the master. */
+  /** At most one of a group takes itself for the master. */
   checkMasters(nodeGroup: string): void {
-    const masters = this.runningWorkers.filter(({ place, node, process }) => place.nodeGroup === nodeGroup && process.alive && node.masterToken > 0);
-    if (masters.length > 1) this.history.violate(0, `${masters.map(({ process, node }) => `${process.name} under ${node.masterToken}`).join(' and ')} are masters of ${nodeGroup}`);
+    const masters = this.#membersOf(nodeGroup).filter(({ masterToken }) => masterToken > 0);
+    if (masters.length > 1) this.history.violate(0, `${masters.map(({ process, masterToken }) => `${process.name} under ${masterToken}`).join(' and ')} are masters of ${nodeGroup}`);
+  }
+
+  /** Groups that have members, of which none takes itself for the master. */
+  get masterless(): string[] {
+    const names = new Set([...this.groups, ...[...this.members].map(({ nodeGroup }) => nodeGroup)]);
+    return [...names].filter((name) => {
+      const members = this.#membersOf(name);
+      return members.length > 0 && members.every(({ masterToken }) => masterToken === 0);
+    });
+  }
+
+  /** The living workers of a group, or those that take results for one. */
+  #membersOf(nodeGroup: string): { process: Process; masterToken: number }[] {
+    const workers = this.runningWorkers.filter(({ place, process }) => place.nodeGroup === nodeGroup && process.alive);
+    return [...workers.map(({ process, node }) => ({ process, masterToken: node.masterToken })), ...[...this.members].filter((member) => member.nodeGroup === nodeGroup)];
   }
 
   /** Numbers processes. */
