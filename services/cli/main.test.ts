@@ -73,6 +73,7 @@ const adminService = {
   GetInstance: handlers.unary((request: GetInstanceRequest__Output): GetInstanceResponse => {
     if (request.task_id === 'over') return { instance: { instance_id: 'i-over', job: { task_id: 'over' }, state: 'INSTANCE_STATE_CANCELLED', message: 'by hand\nat x' } };
     if (request.instance_id === 'i-runs') return { instance: { instance_id: 'i-runs', state: 'INSTANCE_STATE_EXECUTING', task_tracker: 'w1' } };
+    if (request.instance_id === 'i-covered') return { instance: { instance_id: 'i-covered', state: 'INSTANCE_STATE_CANCELLING', task_tracker: 'w1', message: 'covered by run i-new' } };
     if (request.instance_id === 'i-over') return { instance: { instance_id: 'i-over', state: 'INSTANCE_STATE_FAILED', message: 'boom\nat x' } };
     if (request.instance_id === 'none') throw new LtsError('INSTANCE_NOT_FOUND', 'there is no instance none');
     const done = ++looks > 2;
@@ -117,7 +118,7 @@ const schedule = (name: { task_id: string; node_group: string }): Schedule => ({
 
 const scheduleService = {
   GetSchedule: handlers.unary((request: GetScheduleRequest__Output) => {
-    if (request.task_id === 'none') throw new LtsError('NOT_FOUND', 'there is no such schedule');
+    if (request.task_id === 'none' || (request.task_id === 'over' && request.live_only)) throw new LtsError('NOT_FOUND', 'there is no such schedule');
     return { schedule: request.task_id === 'over' ? { ...schedule(request), state: 'SCHEDULE_STATE_OVER' as const, ended_at: 1_700_000_000_000 } : schedule(request) };
   }),
   ListSchedules: handlers.unary((request: ListSchedulesRequest__Output) => ({
@@ -207,6 +208,7 @@ describe('lts', () => {
 
   it('explains jobs that nothing holds back', async () => {
     expect((await run(['job', 'explain', 'i-runs'])).out).toBe('i-runs is EXECUTING on worker w1\n');
+    expect((await run(['job', 'explain', 'i-covered'])).out).toBe('i-covered is CANCELLING on worker w1: covered by run i-new\n');
     expect((await run(['job', 'explain', 'i-over'])).out).toBe('i-over has ended as FAILED: boom\n');
   });
 

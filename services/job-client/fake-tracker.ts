@@ -43,7 +43,7 @@ export class FakeTracker {
   /** What was asked of ScheduleService, by method. */
   readonly scheduleCalls: { method: string; request: object }[] = [];
   /** Its answer; what it throws is the answer, too. */
-  onSchedule: (method: string, request: { node_group: string; task_id: string }) => object = (_, { task_id: taskId }) => {
+  onSchedule: (method: string, request: { node_group: string; task_id: string; live_only?: boolean }) => object = (_, { task_id: taskId }) => {
     throw new LtsError('NOT_FOUND', `there is no schedule ${taskId}`);
   };
   /** What ListInstances shows. */

@@ -319,8 +319,8 @@ describe('the FailStore', () => {
     // By a maker of its own: ids of one maker only grow.
     const younger = idMaker(randomFillSync)(systemClock.now() + 5_000);
     const tracker = new FakeTracker();
-    tracker.onSchedule = () => {
-      if (schedule === undefined) throw new LtsError('NOT_FOUND', 'there is no schedule a');
+    tracker.onSchedule = (_method, request) => {
+      if (schedule === undefined || request.live_only === true) throw new LtsError('NOT_FOUND', 'there is no schedule a');
       return { schedule };
     };
     tracker.instances = [stored.instance_id ?? '', younger].map((instance_id) => ({ instance_id, job: { task_id: 'a', node_group: 'g' } }));

@@ -35,10 +35,10 @@ async function unlessGone<T>(call: Promise<T>): Promise<T | undefined> {
 }
 
 async function isScheduleBefore(parts: CallParts, nodeGroup: string, taskId: string, at: number, timeoutMs: number): Promise<boolean> {
-  const request = { node_group: nodeGroup, task_id: taskId };
+  const request = { node_group: nodeGroup, task_id: taskId, live_only: true };
   const found = await unlessGone(callOwner<GetScheduleResponse__Output>(parts, nodeGroup, timeoutMs, (clients, options, answer) => clients.schedule.getSchedule(request, options, answer)));
-  const { schedule_id: id = '', ended_at: endedAt = 0 } = found?.schedule ?? {};
-  return endedAt === 0 && isId(id) && timeOfId(id) <= at;
+  const id = found?.schedule?.schedule_id ?? '';
+  return isId(id) && timeOfId(id) <= at;
 }
 
 /** One cancel, at the owner of its group. Throws LtsError. */

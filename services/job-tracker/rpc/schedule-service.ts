@@ -1,5 +1,6 @@
 import type { UntypedHandleCall } from '@grpc/grpc-js';
 import type { DeleteScheduleRequest__Output } from '../../../shared/grpc/generated/lts/v1/DeleteScheduleRequest.js';
+import type { GetScheduleRequest__Output } from '../../../shared/grpc/generated/lts/v1/GetScheduleRequest.js';
 import type { ListSchedulesRequest__Output } from '../../../shared/grpc/generated/lts/v1/ListSchedulesRequest.js';
 import type { ListSchedulesResponse } from '../../../shared/grpc/generated/lts/v1/ListSchedulesResponse.js';
 import type { PreviewScheduleRequest__Output } from '../../../shared/grpc/generated/lts/v1/PreviewScheduleRequest.js';
@@ -31,8 +32,8 @@ type Named = Pick<DeleteScheduleRequest__Output, 'node_group' | 'task_id'>;
 export function scheduleService(handlers: Handlers, { schedules, store, ownership, clock }: ScheduleParts): Record<string, UntypedHandleCall> {
   const unary = <Req, Res>(handle: (request: Req) => Promise<Res> | Res): UntypedHandleCall => handlers.unary<Req, Res>(handle) as UntypedHandleCall;
   return {
-    GetSchedule: unary(async (request: Named) => {
-      const found = await schedules.get(nameIn(request));
+    GetSchedule: unary(async (request: GetScheduleRequest__Output) => {
+      const found = await schedules.get(nameIn(request), request.live_only);
       return { schedule: 'schedule' in found ? toSchedule(found.schedule, found.nextTimes) : toPastSchedule(found) };
     }),
     ListSchedules: unary((request: ListSchedulesRequest__Output) => {

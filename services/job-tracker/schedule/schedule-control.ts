@@ -16,7 +16,6 @@ import type { CommitPipeline } from '../queue/commit-pipeline.js';
 import type { OwnedGroups } from '../queue/owned-groups.js';
 import { type Alter, type AlterOutcome, heldUntil, type PastSchedule, type QueueStore, type ScheduleRow } from '../queue/queue-store.js';
 import type { GuardedRuns } from './guarded-runs.js';
-import { pastState } from './past-state.js';
 import type { Schedules } from './schedules.js';
 
 /** A schedule by its task. */
@@ -79,22 +78,24 @@ export class ScheduleControl {
     this.#parts = parts;
   }
 
-  /** One that is past is given as such until the retention ends. */
-  async get(name: ScheduleName): Promise<ShownSchedule | PastSchedule> {
+  /** One that is past is given as such until the retention ends, unless only a live one is asked for. */
+  async get(name: ScheduleName, liveOnly = false): Promise<ShownSchedule | PastSchedule> {
     this.#require(name);
-    const { store } = this.#parts;
-    const row = await store.findSchedule(name.nodeGroup, name.taskId);
+    const { nodeGroup, taskId } = name;
+    const { store, retentionMs } = this.#parts;
+    const row = await store.findSchedule(nodeGroup, taskId);
     if (row !== undefined) return this.#show(row);
-    const past = await store.findPastSchedule(name.nodeGroup, name.taskId);
-    if (past === undefined) throw this.#unknown(name);
-    return past;
+    if (liveOnly) throw notFound(name);
+    const past = await store.findPastSchedule(nodeGroup, taskId);
+    if (past !== undefined) return past;
+    throw new LtsError('NOT_FOUND', `group ${nodeGroup} has no schedule ${taskId}; check the task and the group with "lts schedule list", or it ended longer ago than the retention of ${formatDuration(retentionMs)}`);
   }
 
   /** Nothing fires any more; `changed` is false when it was suspended before. */
   async suspend(name: ScheduleName): Promise<ShownSchedule & { changed: boolean }> {
     const partition = this.#require(name);
     const { result } = await this.#alter({ kind: 'alter', change: 'suspend', partition, nodeGroup: name.nodeGroup, taskId: name.taskId, at: this.#parts.clock.now() });
-    if (result === 'unknown') throw await this.#notFound(name);
+    if (result === 'unknown') throw notFound(name);
     return { ...this.#show(await this.#find(name)), changed: result === 'done' };
   }
 
@@ -107,7 +108,7 @@ export class ScheduleControl {
       const at = this.#parts.clock.now();
       const nextAt = this.#resumedAt(row, at);
       const { result } = await this.#alter({ kind: 'alter', change: 'resume', partition, nodeGroup: name.nodeGroup, taskId: name.taskId, nextAt, version: row.version, at }, row);
-      if (result === 'unknown') throw await this.#notFound(name);
+      if (result === 'unknown') throw notFound(name);
       if (result !== 'stale') return { ...this.#show(await this.#find(name)), changed: result === 'done' };
     }
     throw changedMeanwhile(name);
@@ -117,7 +118,7 @@ export class ScheduleControl {
   async remove(name: ScheduleName): Promise<{ running: string[]; cancelled: string[] }> {
     const partition = this.#require(name);
     const { result, running, cancelled } = await this.#alter({ kind: 'alter', change: 'delete', partition, nodeGroup: name.nodeGroup, taskId: name.taskId, at: this.#parts.clock.now() });
-    if (result === 'unknown') throw await this.#notFound(name);
+    if (result === 'unknown') throw notFound(name);
     return { running: running.map(({ id }) => id), cancelled: cancelled.map(({ id }) => id) };
   }
 
@@ -167,18 +168,6 @@ export class ScheduleControl {
     throw new LtsError('INSTANCE_ID_CONFLICT', `instance_id ${id} was used before, for something else than a run of task ${taskId} of group ${nodeGroup}; use a new id`);
   }
 
-  /** There is no live one. */
-  async #notFound(name: ScheduleName): Promise<LtsError> {
-    const past = await this.#parts.store.findPastSchedule(name.nodeGroup, name.taskId);
-    if (past === undefined) return this.#unknown(name);
-    const how = pastState(past) === 'OVER' ? 'was over' : 'was deleted';
-    return new LtsError('NOT_FOUND', `schedule ${name.taskId} of group ${name.nodeGroup} ${how} at ${new Date(past.endedAt).toISOString()}, nothing of it fires; submit it anew`);
-  }
-
-  #unknown({ nodeGroup, taskId }: ScheduleName): LtsError {
-    return new LtsError('NOT_FOUND', `group ${nodeGroup} has no schedule ${taskId}; check the task and the group with "lts schedule list", or it ended longer ago than the retention of ${formatDuration(this.#parts.retentionMs)}`);
-  }
-
   #require({ nodeGroup, taskId }: ScheduleName): number {
     if (!groupForm.test(nodeGroup)) throw new LtsError('INVALID_ARGUMENT', `node_group is ${quoted(nodeGroup)}; name the group of the schedule`);
     if (!taskIdForm.test(taskId)) throw new LtsError('INVALID_ARGUMENT', `task_id is ${quoted(taskId)}; use the task_id of the schedule`);
@@ -188,14 +177,14 @@ export class ScheduleControl {
   /** As its owner must see it, in the order of the commits. */
   async #read(name: ScheduleName): Promise<ScheduleRow> {
     const row = await this.#parts.store.readSchedule(name.nodeGroup, name.taskId);
-    if (row === undefined) throw await this.#notFound(name);
+    if (row === undefined) throw notFound(name);
     return row;
   }
 
   /** With its job. */
   async #find(name: ScheduleName): Promise<ScheduleRow> {
     const row = await this.#parts.store.findSchedule(name.nodeGroup, name.taskId);
-    if (row === undefined) throw await this.#notFound(name);
+    if (row === undefined) throw notFound(name);
     return row;
   }
 
@@ -250,6 +239,10 @@ function timesFrom(timetable: Timetable, first: number, most: number): number[] 
   const times: number[] = [];
   for (let at: number | undefined = first; at !== undefined && times.length < most; at = timetable.next(at + 1)) times.push(at);
   return times;
+}
+
+function notFound({ nodeGroup, taskId }: ScheduleName): LtsError {
+  return new LtsError('NOT_FOUND', `group ${nodeGroup} has no schedule ${taskId} that lives; see "lts schedule get" whether it has ended, and check the task and the group`);
 }
 
 function changedMeanwhile({ nodeGroup, taskId }: ScheduleName): LtsError {
