@@ -3,8 +3,12 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 function findRoot(): string {
-  let folder = dirname(fileURLToPath(import.meta.url));
-  while (!existsSync(join(folder, 'package.json'))) folder = dirname(folder);
+  const here = dirname(fileURLToPath(import.meta.url));
+  let folder = here;
+  while (!existsSync(join(folder, 'package.json'))) {
+    if (folder === dirname(folder)) throw new Error(`no package.json above ${here}: keep it, with proto/, beside what was built`);
+    folder = dirname(folder);
+  }
   return folder;
 }
 
