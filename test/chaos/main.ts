@@ -41,8 +41,5 @@ async function main(): Promise<number> {
 // Leaving by a signal still runs the exit handlers, which end every process.
 for (const [signal, code] of [['SIGINT', 130], ['SIGTERM', 143]] as const) process.once(signal, () => process.exit(code));
 
-try {
-  process.exitCode = await main();
-} catch (error) {
-  process.exitCode = failRun(error, usage);
-}
+// A connection that was reset while it was being shut down is never closed, and a process that ends by itself waits for it.
+process.exit(await main().catch((error: unknown) => failRun(error, usage)));

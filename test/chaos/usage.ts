@@ -44,9 +44,9 @@ export class Usage {
     for (const program of this.#programs) {
       const [now, warm] = [program.usage(), this.#warm.get(program.name)];
       if (now === undefined || warm === undefined || warm.pid !== now.pid) continue;
-      // What one of a kind has another may get: connections and work move between them.
+      // What one of a kind has another may get: work moves between them, and one may come to have the connections of all.
       const alike = [...this.#warm].flatMap(([name, other]) => (kindOf(name) === kindOf(program.name) ? [other] : []));
-      const limits = { rssLimitMb: 2 * Math.max(...alike.map(({ rssMb }) => rssMb)) + slackMb, filesLimit: Math.max(...alike.map(({ files }) => files)) + slackFiles };
+      const limits = { rssLimitMb: 2 * Math.max(...alike.map(({ rssMb }) => rssMb)) + slackMb, filesLimit: alike.reduce((sum, { files }) => sum + files, slackFiles) };
       record(history, 'resources', { kind: 'resources', process: program.name, rssMb: now.rssMb, files: now.files, ...limits });
     }
   }
