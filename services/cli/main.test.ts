@@ -127,7 +127,7 @@ const scheduleService = {
   })),
   SuspendSchedule: handlers.unary((request: GetScheduleRequest__Output) => ({ schedule: { ...schedule(request), state: 'SCHEDULE_STATE_SUSPENDED' as const, next_fire_times: [], next_fire_time: 0 }, changed: true })),
   ResumeSchedule: handlers.unary((request: GetScheduleRequest__Output) => ({ schedule: schedule(request), changed: false })),
-  DeleteSchedule: handlers.unary(() => ({ running_instance_ids: ['i-runs'], cancelled_instance_ids: ['i-waited'], running_count: 1, cancelled_count: 2_001 })),
+  DeleteSchedule: handlers.unary(() => ({ running_instance_ids: ['i-runs'], cancelled_instance_ids: ['i-waited'], running_count: 1, cancelled_count: 2_001, more: true })),
   TriggerSchedule: handlers.unary((request: TriggerScheduleRequest__Output) => {
     triggers.push(request);
     return { instance_id: request.instance_id, waits: request.task_id === 'busy' };
@@ -296,7 +296,7 @@ describe('lts', () => {
     const name = ['--task-id', 'nightly', '--group', 'g'];
     expect(await run(['schedule', 'suspend', ...name])).toMatchObject({ code: 0, out: expect.stringMatching(/state +SUSPENDED/), err: '' });
     expect(await run(['schedule', 'resume', ...name])).toMatchObject({ code: 0, out: expect.stringMatching(/state +ACTIVE/), err: 'it was active before\n' });
-    expect(await run(['schedule', 'delete', ...name])).toMatchObject({ code: 0, out: expect.stringMatching(/i-runs +goes on\ni-waited +CANCELLED/), err: expect.stringMatching(/and 2000 further runs[^]*lts job cancel/) });
+    expect(await run(['schedule', 'delete', ...name])).toMatchObject({ code: 0, out: expect.stringMatching(/i-runs +goes on\ni-waited +CANCELLED/), err: expect.stringMatching(/and 2000 further runs\nvery many waited[^]*lts job cancel/) });
   });
 
   it('triggers a run for a time, with other parameters, under an id of its own', async () => {

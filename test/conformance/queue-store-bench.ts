@@ -6,6 +6,8 @@ import type {
   AlterOutcome,
   Cancel,
   CancelOutcome,
+  EndRuns,
+  EndRunsOutcome,
   Enroll,
   EnrollOutcome,
   Finish,
@@ -155,6 +157,10 @@ export function alter(change: Alter['change'], values: Partial<Alter> = {}): Alt
   return { kind: 'alter', change, partition: 0, nodeGroup: 'group', taskId: 'task', at: t0 + 4, ...values };
 }
 
+export function endRuns(by: EndRuns['by'], values: Partial<EndRuns> = {}): EndRuns {
+  return { kind: 'endRuns', by, partition: 0, nodeGroup: 'group', taskId: 'task', most: 2, at: t0 + 5, ...values };
+}
+
 export function release(seq: number, values: Partial<Release> = {}): Release {
   return { kind: 'release', partition: 0, nodeGroup: 'group', seq, at: t0 + 5, ...values };
 }
@@ -189,6 +195,7 @@ export class OpenStore {
   async one(transition: Enroll): Promise<EnrollOutcome>;
   async one(transition: Fire): Promise<FireOutcome>;
   async one(transition: Alter): Promise<AlterOutcome>;
+  async one(transition: EndRuns): Promise<EndRunsOutcome>;
   async one(transition: Release): Promise<ReleaseOutcome>;
   async one(transition: Transition): Promise<Outcome>;
   async one(transition: Transition): Promise<Outcome> {

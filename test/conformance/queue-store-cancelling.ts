@@ -16,7 +16,7 @@ export function cancelling(bench: () => StoreBench): void {
     const seq = await open.admitted(job);
     expect(await open.one(cancel({ id: job.id }))).toEqual({ ...nothing, cancelled: [{ id: job.id, seq, placement }] });
     expect(await open.store.findInstance({ id: job.id })).toMatchObject({ state: 'CANCELLED', endedAt: t0 + 4, attempts: 0 });
-    expect(await open.store.load(0)).toEqual({ groups: [{ nodeGroup: 'group', waiting: 0, ready: 0 }], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [] } });
+    expect(await open.store.load(0)).toEqual({ groups: [{ nodeGroup: 'group', waiting: 0, ready: 0 }], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [], left: [] } });
     expect(await open.one(cancel({ id: job.id }))).toEqual({ ...nothing, ended: [job.id] });
     expect(await open.one(admit())).toMatchObject({ result: 'accepted' });
   });

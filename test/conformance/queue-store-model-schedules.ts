@@ -1,15 +1,16 @@
 import fc from 'fast-check';
 import { newId } from '../../shared/ids.js';
-import type { Alter, FireRun, PassedTime, Transition } from '../../services/job-tracker/queue/queue-store.js';
+import type { Alter, Bounded, FireRun, LeftRuns, PassedTime, Transition } from '../../services/job-tracker/queue/queue-store.js';
 import { runKey } from '../../services/job-tracker/queue/task-key.js';
-import { alter, enroll, fire, t0, worker } from './queue-store-bench.js';
+import { alter, endRuns, enroll, fire, t0, worker } from './queue-store-bench.js';
 import type { ModelSchedule } from './queue-store-reference-schedules.js';
 
 /** One random step of a schedule. */
 export type ScheduleStep =
   | { do: 'enroll'; task: number; nextIn: number | undefined; replace: boolean; owes: boolean; clientId: boolean; late: boolean }
   | { do: 'fire'; task: number; runs: RunStep[]; missed: number; byHand: boolean; wrong: boolean; taken: boolean; nextIn: number | undefined; over: boolean }
-  | { do: 'alter'; task: number; change: Alter['change']; version: 'right' | 'wrong' | 'none'; nextIn: number | undefined };
+  | { do: 'alter'; task: number; change: Alter['change']; version: 'right' | 'wrong' | 'none'; nextIn: number | undefined; bound: Bounded['bound'] }
+  | { do: 'endRuns'; task: number; by: LeftRuns['by']; most: number };
 
 interface RunStep {
   held: boolean;
@@ -37,6 +38,9 @@ const task = fc.constantFrom(3, 4, 4, 4);
 const rarely = fc.nat({ max: 9 }).map((n) => n === 0);
 const nextIn = fc.constantFrom(undefined, 5, 5, 5, 40);
 
+/** Of an alter, or of a cancel by task. */
+export const bound: fc.Arbitrary<Bounded['bound']> = fc.constantFrom(undefined, { most: 1, halted: true }, { most: 2, halted: true }, { most: 2, halted: true }, { most: 2, halted: false });
+
 export const scheduleStep: fc.Arbitrary<ScheduleStep> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('enroll' as const), task, nextIn, replace: fc.boolean(), owes: fc.boolean(), clientId: fc.boolean(), late: rarely }) },
   {
@@ -50,16 +54,17 @@ export const scheduleStep: fc.Arbitrary<ScheduleStep> = fc.oneof(
     weight: 3,
     arbitrary: fc.record({
       do: fc.constant('alter' as const), task, change: fc.constantFrom('suspend' as const, 'suspend' as const, 'suspend' as const, 'resume' as const, 'resume' as const, 'resume' as const, 'next' as const, 'next' as const, 'delete' as const),
-      version: fc.constantFrom('right' as const, 'right' as const, 'right' as const, 'wrong' as const, 'none' as const), nextIn,
+      version: fc.constantFrom('right' as const, 'right' as const, 'right' as const, 'wrong' as const, 'none' as const), nextIn, bound,
     }),
   },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('endRuns' as const), task, by: fc.constantFrom('suspend' as const, 'suspend' as const, 'delete' as const, 'cancel' as const), most: fc.constantFrom(1, 2) }) },
 );
 
 export function scheduleTransition(step: ScheduleStep, context: ScheduleContext): Transition {
   const { nodeGroup, now } = context;
   const taskId = `task-${step.task}`;
   const live = context.live(taskId);
-  const nextAt = step.nextIn === undefined ? undefined : now + step.nextIn;
+  const nextAt = 'nextIn' in step && step.nextIn !== undefined ? now + step.nextIn : undefined;
   // There has to be a schedule first; sometimes there is none.
   const needsOne = step.do === 'fire' ? !step.wrong : step.do === 'alter' && step.version === 'right';
   if (live === undefined && needsOne) return enroll({ nodeGroup, taskId, nextAt, createdAt: now, plan: 'the first' });
@@ -80,8 +85,10 @@ export function scheduleTransition(step: ScheduleStep, context: ScheduleContext)
     }
     case 'alter': {
       const version = step.version === 'none' ? undefined : (live?.version ?? 1) + (step.version === 'wrong' ? 1 : 0);
-      return alter(step.change, { nodeGroup, taskId, at: now, nextAt, version });
+      return alter(step.change, { nodeGroup, taskId, at: now, nextAt, version, bound: step.bound });
     }
+    case 'endRuns':
+      return endRuns(step.by, { nodeGroup, taskId, at: now, most: step.most });
   }
 }
 

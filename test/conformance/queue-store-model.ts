@@ -3,9 +3,9 @@ import { deepStrictEqual as same } from 'node:assert';
 import { expect, it } from 'vitest';
 import { encodeJob } from '../../shared/grpc/job-codec.js';
 import { newId } from '../../shared/ids.js';
-import type { GroupLimits, LoadedPartition, Outcome, Transition } from '../../services/job-tracker/queue/queue-store.js';
+import type { Bounded, GroupLimits, LoadedPartition, Outcome, Transition } from '../../services/job-tracker/queue/queue-store.js';
 import { admit, allPartitions, cancel, finish, limit, OpenStore, otherWorker, promote, release, start, t0, worker, type StoreBench } from './queue-store-bench.js';
-import { type ScheduleStep, scheduleStep, scheduleTransition } from './queue-store-model-schedules.js';
+import { bound, type ScheduleStep, scheduleStep, scheduleTransition } from './queue-store-model-schedules.js';
 import { QueueModel } from './queue-store-reference.js';
 
 /** One random step; numbers choose among what is there. */
@@ -14,7 +14,7 @@ type Step =
   | { do: 'again'; pick: number; changed: boolean }
   | { do: 'start' | 'reassign' | 'late'; pick: number; wrong: boolean }
   | { do: 'finish'; pick: number; wrong: boolean; next: 'SUCCEEDED' | 'FAILED' | 'CANCELLED' | 'LOST' | 'retry'; dueIn: number }
-  | { do: 'cancel'; pick: number; byTask: boolean; as: 'FAILED' | 'DISCARDED' | undefined }
+  | { do: 'cancel'; pick: number; byTask: boolean; as: 'FAILED' | 'DISCARDED' | undefined; bound: Bounded['bound'] }
   | { do: 'release'; pick: number }
   | ScheduleStep
   | { do: 'promote'; limit: number }
@@ -40,7 +40,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       do: fc.constant('finish' as const), pick, wrong: rarely, dueIn, next: fc.constantFrom('SUCCEEDED' as const, 'FAILED' as const, 'CANCELLED' as const, 'LOST' as const, 'retry' as const, 'retry' as const),
     }),
   },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('cancel' as const), pick, byTask: fc.boolean(), as: fc.constantFrom(undefined, undefined, 'FAILED' as const, 'DISCARDED' as const) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('cancel' as const), pick, byTask: fc.boolean(), as: fc.constantFrom(undefined, undefined, 'FAILED' as const, 'DISCARDED' as const), bound }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('release' as const), pick }) },
   { weight: 9, arbitrary: scheduleStep },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('promote' as const), limit: fc.constantFrom(1, 100) }) },
@@ -159,7 +159,7 @@ class ModelRun {
     await this.#compareSchedules(loaded);
   }
 
-  async #compareSchedules({ schedules: { guarded, resting } }: LoadedPartition): Promise<void> {
+  async #compareSchedules({ schedules: { guarded, resting, left } }: LoadedPartition): Promise<void> {
     const { store } = this.#open;
     const rows = await store.listSchedules({ nodeGroup: this.#group, state: undefined, after: undefined, limit: 1_000 });
     same(this.#named(rows), plain(this.#model.schedules.rows()));
@@ -167,6 +167,7 @@ class ModelRun {
     const due = await store.readSchedules(0, undefined, Number.MAX_SAFE_INTEGER, 1_000);
     same(ofGroup(due).map(({ id }) => id), this.#model.schedules.due());
     same(ofGroup(resting).map(({ id }) => id).toSorted(), this.#model.schedules.resting().toSorted());
+    same(ofGroup(left).map(({ taskId, by }) => ({ taskId, by })), this.#model.ends.left());
     same(this.#named(ofGroup(guarded).toSorted((a, b) => a.seq - b.seq)), plain(this.#model.guarded()));
   }
 
@@ -183,7 +184,7 @@ class ModelRun {
     if (each.do === 'admit') return this.#admit(each);
     if (each.do === 'promote') return promote(this.#now, { limit: each.limit });
     if (each.do === 'limit') return limit(each.limits, { nodeGroup: this.#group });
-    if (each.do === 'enroll' || each.do === 'fire' || each.do === 'alter') return this.#schedule(each);
+    if (each.do === 'enroll' || each.do === 'fire' || each.do === 'alter' || each.do === 'endRuns') return this.#schedule(each);
     // Every other time one that lives: most are over soon.
     const known = [...this.#seqs].filter(([id]) => each.pick % 2 === 0 || this.#model.lives(id));
     const chosen = known[Math.floor(each.pick / 2) % Math.max(known.length, 1)];
@@ -211,6 +212,7 @@ class ModelRun {
       case 'cancel':
         return cancel(each.byTask ? { taskId: this.#model.taskOf(id) } : { id }, {
           nodeGroup: this.#group, at, as: each.as === undefined || each.byTask ? undefined : { state: each.as, message: 'as told' },
+          bound: each.byTask ? each.bound : undefined,
         });
     }
   }

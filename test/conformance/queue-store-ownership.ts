@@ -139,9 +139,9 @@ export function ownership(bench: () => StoreBench): void {
         },
       ],
       nextDueAt: t0 + 100,
-      schedules: { guarded: [], resting: [] },
+      schedules: { guarded: [], resting: [], left: [] },
     });
-    expect(await open.store.load(2)).toEqual({ groups: [], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [] } });
+    expect(await open.store.load(2)).toEqual({ groups: [], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [], left: [] } });
   });
 
   it('keeps everything when it is closed and opened again', async () => {

@@ -1,5 +1,5 @@
 import { type Admit, type Alter, type Enroll, type Fire, type FireRun, heldUntil } from '../../services/job-tracker/queue/queue-store.js';
-import { isByHand } from '../../services/job-tracker/queue/task-key.js';
+import type { EndModel } from './queue-store-reference-left.js';
 import type { Instance, Sent } from './queue-store-reference.js';
 
 /** A live schedule; its number is the id of what was sent first. */
@@ -24,18 +24,19 @@ interface Queues {
   add(instance: Instance): void;
   addLive(run: Instance): void;
   runsOf(taskId: string): Instance[];
-  endQueued(run: Instance, at: number): { freed: object };
 }
 
 /** The schedules of one group, as simply as they can be written down. */
 export class ScheduleModel {
   readonly #nodeGroup: string;
   readonly #queues: Queues;
+  readonly #ends: EndModel;
   readonly #live = new Map<string, ModelSchedule>();
 
-  constructor(nodeGroup: string, queues: Queues) {
+  constructor(nodeGroup: string, queues: Queues, ends: EndModel) {
     this.#nodeGroup = nodeGroup;
     this.#queues = queues;
+    this.#ends = ends;
   }
 
   of(taskId: string): ModelSchedule | undefined {
@@ -116,6 +117,8 @@ export class ScheduleModel {
     const needed = t.change === 'resume' || t.change === 'next';
     if ((needed || t.version !== undefined) && t.version !== schedule.version) return { ...told, result: 'stale', version: schedule.version };
     if (this.#standsSo(t.change, schedule)) return { ...told, result: 'unchanged', version: schedule.version };
+    const by = t.change === 'suspend' || t.change === 'delete' ? t.change : undefined;
+    if (by !== undefined && this.#ends.areTooMany(t.taskId, t)) return { ...told, result: 'many', version: schedule.version };
     if (t.change === 'delete') this.end(t.taskId);
     else {
       schedule.version++;
@@ -124,8 +127,7 @@ export class ScheduleModel {
       schedule.nextAt = t.change === 'suspend' ? undefined : t.nextAt;
     }
     if (t.change === 'resume') this.#letGoOn(t.taskId);
-    if (!needed) this.#endRuns(t, told);
-    return { ...told, result: 'done', version: schedule.version };
+    return { ...told, ...(by === undefined ? {} : this.#ends.stop(t.taskId, by, t.at, t)), result: 'done', version: schedule.version };
   }
 
   end(taskId: string): ModelSchedule | undefined {
@@ -138,19 +140,6 @@ export class ScheduleModel {
     if (change === 'suspend') return state === 'SUSPENDED';
     if (change === 'resume') return state === 'ACTIVE';
     return change === 'next' && (state === 'SUSPENDED' || nextAt !== undefined);
-  }
-
-  #endRuns(t: Alter, told: { cancelled: object[]; running: object[] }): void {
-    for (const run of this.#queues.runsOf(t.taskId)) {
-      if (t.change === 'suspend' && isByHand(run.key)) continue;
-      if (run.state === 'EXECUTING' || run.state === 'CANCELLING') {
-        run.last = true;
-        told.running.push({ id: run.id, seq: run.id, attempt: run.attempts });
-      } else {
-        const { freed: _freed, ...cancelled } = this.#queues.endQueued(run, t.at);
-        told.cancelled.push(cancelled);
-      }
-    }
   }
 
   #letGoOn(taskId: string): void {

@@ -1,5 +1,6 @@
 import { type Admit, type Cancel, type Enroll, type Finish, type GroupLimits, heldUntil, type Transition } from '../../services/job-tracker/queue/queue-store.js';
 import { isRunKey, taskIdOf } from '../../services/job-tracker/queue/task-key.js';
+import { EndModel } from './queue-store-reference-left.js';
 import { ScheduleModel } from './queue-store-reference-schedules.js';
 
 export interface Instance {
@@ -34,6 +35,7 @@ export class QueueModel {
   readonly owed: string[] = [];
   readonly #nodeGroup: string;
   readonly schedules: ScheduleModel;
+  readonly ends: EndModel;
   readonly #instances = new Map<string, Instance>();
   readonly #sent = new Map<string, Sent>();
   #limits: GroupLimits | undefined;
@@ -41,6 +43,8 @@ export class QueueModel {
 
   constructor(nodeGroup: string) {
     this.#nodeGroup = nodeGroup;
+    const runsOf = (taskId: string): Instance[] => this.#runsOf(taskId);
+    this.ends = new EndModel({ runsOf, endQueued: (run, at) => this.#endQueued(run, { state: 'CANCELLED', at }) });
     this.schedules = new ScheduleModel(nodeGroup, {
       sent: this.#sent,
       has: (id) => this.#instances.has(id),
@@ -50,9 +54,8 @@ export class QueueModel {
         this.#instances.set(instance.id, instance);
         this.#tasks.set(instance.key, { current: instance, next: undefined });
       },
-      runsOf: (taskId) => this.#runsOf(taskId),
-      endQueued: (run, at) => this.#endQueued(run, { state: 'CANCELLED', at }),
-    });
+      runsOf,
+    }, this.ends);
   }
 
   apply(t: Transition, nameOf: NameOf, scheduleOf: NameOf): unknown {
@@ -86,6 +89,8 @@ export class QueueModel {
         return { kind: 'fire', ...this.schedules.fire(t, scheduleOf(t.sched)) };
       case 'alter':
         return { kind: 'alter', ...this.schedules.alter(t) };
+      case 'endRuns':
+        return { kind: 'endRuns', ...this.ends.goOn(t) };
       case 'release':
         return { kind: 'release', ...this.#release(this.#of(nameOf(t.seq)), t.at) };
       case 'late':
@@ -250,12 +255,15 @@ export class QueueModel {
       return outcome;
     }
     const taskId = t.taskId ?? '';
+    if (this.ends.areTooMany(taskId, t)) return { ...outcome, many: true };
     const task = this.#tasks.get(taskId);
     if (task?.next !== undefined) this.#cancelNext(task.next, t, outcome);
     if (task !== undefined) this.#cancelCurrent(task.current, t, outcome);
     const schedule = this.schedules.end(taskId);
-    for (const run of this.#runsOf(taskId)) this.#cancelCurrent(run, t, outcome);
-    return schedule === undefined ? outcome : { ...outcome, schedule: schedule.id };
+    const { cancelled, running, left } = this.ends.stop(taskId, 'cancel', t.at, t);
+    outcome.cancelled.push(...cancelled);
+    outcome.cancelling.push(...running);
+    return { ...outcome, left, schedule: schedule?.id };
   }
 
   #cancelNext(next: Instance, t: Cancel, outcome: Cancelled): void {

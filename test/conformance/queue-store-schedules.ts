@@ -31,7 +31,7 @@ export function schedules(bench: () => StoreBench): void {
     expect(await open.store.findInstance({ id: sent.id })).toBeUndefined();
     expect(await open.store.findInstance({ taskId: 'task', nodeGroup: 'group' })).toBeUndefined();
     expect((await open.store.listInstances({ nodeGroup: '', taskId: '', states: [], before: undefined, limit: 10 })).rows).toEqual([]);
-    expect(await open.store.load(0)).toMatchObject({ groups: [{ waiting: 0, ready: 0 }], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [] } });
+    expect(await open.store.load(0)).toMatchObject({ groups: [{ waiting: 0, ready: 0 }], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [], left: [] } });
     expect(await open.store.nextDue(0)).toBeUndefined();
   });
 

@@ -75,7 +75,7 @@ describe('the SQLite file', () => {
     const open = await OpenStore.of(bench.connect({ partitions: 1 }));
     expect(await open.store.load(0)).toMatchObject({
       groups: [{ waiting: 1, ready: 0, limits: { backlog: 5 } }], executing: [{ id: running, cancelling: true, scheduledAt: 10 }], nextDueAt: 20,
-      schedules: { guarded: [], resting: [] },
+      schedules: { guarded: [], resting: [], left: [] },
     });
     expect(await open.stateOf(running)).toBe('CANCELLING');
     expect(await open.commit([enroll({ taskId: 'waiting' }), enroll(), finish(1)])).toMatchObject([{ existingId: waiting }, { result: 'accepted' }, { applied: true }]);

@@ -4,6 +4,7 @@ import { admission } from './queue-store-admission.js';
 import { alters } from './queue-store-alters.js';
 import { cancelling } from './queue-store-cancelling.js';
 import { fires } from './queue-store-fires.js';
+import { leftRuns } from './queue-store-left.js';
 import { limits } from './queue-store-limits.js';
 import { model } from './queue-store-model.js';
 import { ownership } from './queue-store-ownership.js';
@@ -53,6 +54,9 @@ export function queueStoreConformance(name: string, make: MakeBench): void {
     });
     describe('changes of schedules', () => {
       alters(current);
+    });
+    describe('many runs that end', () => {
+      leftRuns(current);
     });
     describe('queries', () => {
       queries(current);

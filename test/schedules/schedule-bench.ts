@@ -1,8 +1,10 @@
 import { randomFillSync } from 'node:crypto';
 import type { Schedule } from '../../shared/grpc/generated/lts/v1/Schedule.js';
 import { idMaker } from '../../shared/ids.js';
-import type { ScheduleRow } from '../../services/job-tracker/queue/queue-store.js';
+import { LtsError } from '../../shared/errors/lts-error.js';
+import type { Fire, FireRun, ScheduleRow } from '../../services/job-tracker/queue/queue-store.js';
 import type { InstanceRow } from '../../services/job-tracker/queue/status-queries.js';
+import { runKey } from '../../services/job-tracker/queue/task-key.js';
 import { toPastSchedule, toSchedule } from '../../services/job-tracker/rpc/schedule-views.js';
 import type { ShownSchedule } from '../../services/job-tracker/schedule/schedule-control.js';
 import { eventually } from '../kit/eventually.js';
@@ -108,6 +110,28 @@ export class ScheduleBench {
   async shown(): Promise<Schedule> {
     const found = await this.control.get(this.name);
     return 'schedule' in found ? toSchedule(found.schedule) : toPastSchedule(found);
+  }
+
+  /** Makes runs of the schedule, which has no limit, behind the owner's back; it finds them when it takes the partition again. The first one that is due has the last key. */
+  async crowd(count: number): Promise<void> {
+    const { core, store } = this.bench;
+    const { sched = 0, version = 0 } = (await this.row()) ?? {};
+    const at = this.now;
+    const runs = Array.from({ length: count }, (_, i): FireRun => ({ id: this.newId(), taskKey: runKey('task', false, at + count - i), scheduledAt: at, held: false, counts: false }));
+    const epochs = Array.from(core.groups.partitions.values(), ({ partition, epoch }) => ({ partition, epoch }));
+    for (let from = 0; from < count; from += 1_000) {
+      const fire: Fire = { kind: 'fire', partition: 0, nodeGroup: 'g', sched, version, from: undefined, nextAt: undefined, over: false, at, runs: runs.slice(from, from + 1_000), passed: [] };
+      await store.commit({ epochs, transitions: [fire] });
+    }
+    await this.takeOver();
+  }
+
+  /** The partition is taken and loaded as by another tracker: a reload is the same path. */
+  async takeOver(): Promise<void> {
+    const { ownership } = this.bench.core;
+    ownership.reload([0], new LtsError('STORE_FAILED', 'as if the outcome of a commit were unknown'));
+    if (ownership.serving) throw new Error('it serves on');
+    await this.until(() => ownership.serving, 'it is taken');
   }
 
   /** Made now, whatever times other benches have played. */

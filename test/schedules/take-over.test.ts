@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LtsError } from '../../shared/errors/lts-error.js';
 import { minuteMs, ScheduleBench } from './schedule-bench.js';
 
 describe('a new owner', () => {
@@ -13,19 +12,11 @@ describe('a new owner', () => {
     await bench.stop();
   });
 
-  /** The partition is taken and loaded as by another tracker: a reload is the same path. */
-  async function takeOver(): Promise<void> {
-    const { ownership } = bench.bench.core;
-    ownership.reload([0], new LtsError('STORE_FAILED', 'as if the outcome of a commit were unknown'));
-    expect(ownership.serving).toBe(false);
-    await bench.until(() => ownership.serving, 'it is taken');
-  }
-
   it('fires each time once, whenever the partition changes hands', async () => {
     await bench.cron({ rely_on_prev_cycle: false });
     for (let minute = 0; minute < 8; minute++) {
       await bench.bench.ticks(13 + minute * 7);
-      await takeOver();
+      await bench.takeOver();
       for (const id of bench.worker.has.keys()) bench.worker.finish([id]);
     }
     const runs = (await bench.runs()).map(({ scheduledAt }) => scheduledAt);
@@ -39,7 +30,7 @@ describe('a new owner', () => {
     const first = await bench.got(1);
     await bench.until(async () => (await bench.runs()).length === 3, 'two wait');
     const held = (await bench.runs()).filter(({ state }) => state === 'WAITING').map(({ id }) => id);
-    await takeOver();
+    await bench.takeOver();
     await bench.bench.ticks(3);
     expect(bench.worker.got).toEqual([first]);
     await bench.finish(first);
@@ -53,7 +44,7 @@ describe('a new owner', () => {
     const first = await bench.got(1);
     await bench.until(async () => (await bench.instance(first)).state === 'CANCELLING', 'it is asked to stop');
     const { id = '', scheduledAt = 0 } = (await bench.runs())[1] ?? {};
-    await takeOver();
+    await bench.takeOver();
     expect(await bench.finish(first, 'CANCELLED')).toMatchObject({ state: 'CANCELLED', message: `cancelled while run ${id} of ${new Date(scheduledAt).toISOString()} waited for its end` });
     expect(await bench.got(2)).toBe(id);
   });
@@ -66,14 +57,14 @@ describe('a new owner', () => {
     const seq = bench.bench.seqOf(first);
     bench.bench.damage.prepare('DELETE FROM executing WHERE seq = ?').run(seq);
     bench.bench.damage.prepare('DELETE FROM task WHERE seq = ?').run(seq);
-    await takeOver();
+    await bench.takeOver();
     expect(await bench.got(2)).toBe(held);
   });
 
   it('gives a fixed delay its next time when its run is gone', async () => {
     await bench.repeat({ repeat_mode: 'FIXED_DELAY' });
     const first = await bench.got(1);
-    await takeOver();
+    await bench.takeOver();
     await bench.minutes(2);
     // Its run still goes.
     expect(await bench.row()).toMatchObject({ nextAt: undefined });
@@ -81,7 +72,7 @@ describe('a new owner', () => {
     await bench.until(async () => (await bench.row())?.nextAt !== undefined, 'it has its next time');
     // As if its owner had been killed between the end of the run and the next time.
     bench.bench.damage.prepare('UPDATE schedule SET next_at = NULL').run();
-    await takeOver();
+    await bench.takeOver();
     await bench.until(async () => (await bench.row())?.nextAt !== undefined, 'it has its next time again');
     expect((await bench.row())?.nextAt).toBeGreaterThan(bench.now + minuteMs - 5_000);
     await bench.got(2);
@@ -91,7 +82,7 @@ describe('a new owner', () => {
     await bench.cron({ max_retry_times: 5, retry_policy: { delay: 10 * minuteMs } });
     const first = await bench.got(1);
     await bench.finish(first, 'LATER');
-    await takeOver();
+    await bench.takeOver();
     const second = await bench.got(2);
     expect(second).not.toBe(first);
     expect(await bench.instance(first)).toMatchObject({ state: 'FAILED' });

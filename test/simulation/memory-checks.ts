@@ -43,6 +43,7 @@ export function leftovers(world: World): string[] {
   const left = [...tables.live.values()].map(({ id, state, nodeGroup, attempts, dueAt }) => `${id} of ${nodeGroup} is ${state}, attempt ${attempts}, due ${dueAt}`);
   for (const { id, deliveries, nextAt } of [...tables.feedback.values()].filter(({ dead }) => !dead)) left.push(`the result of ${id} is owed, ${deliveries} deliveries, next ${nextAt}`);
   for (const { id, taskId, nodeGroup, state, nextAt } of tables.schedules.values()) left.push(`schedule ${id} (${taskId} of ${nodeGroup}) is ${state}, next ${nextAt}`);
+  for (const { taskId, nodeGroup, by } of tables.left.values()) left.push(`runs of ${taskId} of ${nodeGroup} are left to end by ${by}`);
   for (const { process, open } of world.clients) if (open > 0) left.push(`${process.name} waits for ${open} answers`);
   for (const { process, node, runner } of world.runningWorkers) {
     const { running } = node.attempts;
@@ -51,7 +52,7 @@ export function leftovers(world: World): string[] {
   for (const { process, core } of world.runningTrackers) {
     const { groups, directory } = core;
     if (groups.executions.size > 0) left.push(`${process.name} keeps ${groups.executions.size} executions`);
-    for (const group of groups.groups.values()) if (group.admitting > 0 || group.refilling) left.push(`${process.name} keeps ${group.name} admitting ${group.admitting}`);
+    for (const group of groups.groups.values()) if (group.admitting > 0 || group.refilling || groups.isHalted(group.name)) left.push(`${process.name} keeps ${group.name} admitting ${group.admitting}, halted ${groups.isHalted(group.name)}`);
     for (const worker of directory.all()) {
       const { identity, session, executions, resend } = worker;
       if (session === undefined || executions.size + resend.length > 0) left.push(`${process.name} keeps worker ${identity.nodeId} ${identity.incarnation} with ${executions.size} attempts`);

@@ -1,6 +1,6 @@
-import type { Alter, AlterOutcome, Enroll, Fire, Outcome, PassedTime, Transition } from '../../services/job-tracker/queue/queue-store.js';
+import type { Alter, AlterOutcome, Cancel, Enroll, Fire, Outcome, PassedTime, Transition } from '../../services/job-tracker/queue/queue-store.js';
 import { heldUntil } from '../../services/job-tracker/queue/queue-store.js';
-import { isByHand, isGuarded } from '../../services/job-tracker/queue/task-key.js';
+import { isByHand, isGuarded, isRunKey } from '../../services/job-tracker/queue/task-key.js';
 import { planFromText } from '../../shared/schedule/schedule-plan.js';
 import type { Process } from './scheduler.js';
 import type { SimSchedule } from './schedules.js';
@@ -42,6 +42,8 @@ export class ScheduleHistory {
   readonly #steady: boolean;
   readonly #tracks = new Map<number, Track>();
   readonly #tasks = new Map<string, Task>();
+  /** Runs that waited when their end was asked for. */
+  readonly #stopped = new Set<string>();
   /** Of each run: its schedule. */
   readonly madeBy = new Map<string, SimSchedule>();
 
@@ -56,6 +58,7 @@ export class ScheduleHistory {
     if (t.kind === 'enroll' && outcome.kind === 'enroll' && 'sched' in outcome) this.#enrolled(t, outcome.sched);
     if (t.kind === 'fire' && outcome.kind === 'fire' && outcome.applied) this.#fired(t, tables);
     if (t.kind === 'alter' && outcome.kind === 'alter' && outcome.result === 'done') this.#altered(t, outcome, tables);
+    if ((t.kind === 'alter' || t.kind === 'cancel') && (outcome.kind === 'alter' || outcome.kind === 'cancel') && outcome.left === true) this.#left(t, tables);
     if (t.kind === 'release' && outcome.kind === 'release' && outcome.ready !== undefined) this.#goes(tables.rows.get(t.seq), tables);
     if (t.kind === 'start' && outcome.kind === 'start' && outcome.started) this.#started(tables.rows.get(t.seq), t.fence);
   }
@@ -225,10 +228,19 @@ export class ScheduleHistory {
 
   /** 11: a later attempt carries a greater token. */
   #started(row: Row | undefined, fence: number): void {
+    if (row !== undefined && this.#stopped.has(row.id)) this.#violate(10, `${row.id} starts although it waited when its schedule was suspended, deleted or cancelled`);
     if (row === undefined || !isGuarded(row.key)) return;
     const task = this.#task(row);
     if (fence <= task.lastFence) this.#violate(11, `${row.id} starts with token ${fence}, its task had ${task.lastFence}`);
     task.lastFence = fence;
+  }
+
+  /** 10: what waits and is left to end later does not start any more. */
+  #left(t: Alter | Cancel, tables: Tables): void {
+    for (const { id, nodeGroup, taskId, key, state } of tables.live.values()) {
+      const waits = nodeGroup === t.nodeGroup && taskId === t.taskId && isRunKey(key) && state !== 'EXECUTING' && state !== 'CANCELLING';
+      if (waits && !(t.kind === 'alter' && t.change === 'suspend' && isByHand(key))) this.#stopped.add(id);
+    }
   }
 
   #task(of: { nodeGroup: string; taskId: string }): Task {

@@ -84,6 +84,8 @@ export class World {
     const id = idMaker(this.random.fork().fill);
     this.newId = () => id(1_800_000_000_000);
     this.db = new MemoryDatabase('sim', settings.partitions, '00000000-0000-4000-8000-000000000000');
+    // So that even a schedule with few runs ends in several transitions.
+    this.db.mostRuns = 1;
     this.db.onCommit = (batch, outcomes) => this.history.committed(this.#committer, batch, outcomes, this.db.tables, this.scheduler.now);
     this.scheduleHistory = new ScheduleHistory(this.schedules, settings.stepMs <= 5_000, (promise, message) => this.history.violate(promise, message));
     this.scheduleHistory.record = (id, attempt) => this.db.tables.byId.get(id)?.records.find((record) => record.attempt === attempt)?.outcome ?? 'which the store has running';

@@ -25,6 +25,7 @@ export const cancelJob: ClientHandler<ValuesOf<typeof whichOptions>> = async ({ 
   output.data(answer, () => ({ head: ['instance id', 'outcome'], rows: answer.instance_ids.map((id) => [id, outcome]) }));
   const further = Number(answer.instance_count) - answer.instance_ids.length;
   if (further > 0) output.message(`and ${further} further instances`);
+  if (answer.more) output.message('very many waited: the others are cancelled now, none of them begins');
   if (answer.instance_ids.length === 0) output.message(outcome);
   return 'ok';
 };

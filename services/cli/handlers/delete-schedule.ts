@@ -13,6 +13,7 @@ export const deleteSchedule: ClientHandler<ValuesOf<typeof whichOptions>> = asyn
   output.data(answer, () => (rows.length === 0 ? 'no run waited or went on' : { head: ['instance id', 'run'], rows }));
   const further = Number(answer.running_count) + Number(answer.cancelled_count) - running.length - cancelled.length;
   if (further > 0) output.message(`and ${further} further runs`);
+  if (answer.more) output.message('very many waited: the others are cancelled now, none of them begins');
   output.message(`the schedule of task ${name.task_id} is deleted${running.length === 0 ? '' : '; to stop what runs: lts job cancel <instance-id>'}`);
   return 'ok';
 };

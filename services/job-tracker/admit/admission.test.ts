@@ -15,7 +15,7 @@ import type { Enrollment } from './enrollment.js';
 /** An admission before a pipeline that holds so much, all of it of group "flood". */
 function open(pipeline: { depth: number; bytes: number }): { submit: (nodeGroup: string) => Promise<string | undefined>; groups: OwnedGroups } {
   const groups = new OwnedGroups(1_000);
-  groups.adopt({ partition: 0, epoch: 1 }, { groups: [], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [] } });
+  groups.adopt({ partition: 0, epoch: 1 }, { groups: [], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [], left: [] } });
   const nothing = (): void => undefined;
   let seq = 0;
   const admission = new Admission({

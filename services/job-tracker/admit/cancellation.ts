@@ -7,8 +7,9 @@ import { groupForm, taskIdForm } from '../../../shared/job/check-job.js';
 import type { Clock } from '../../../shared/time/clock.js';
 import type { AttemptSettlement } from '../complete/settle-attempt.js';
 import type { Ownership } from '../lead/ownership.js';
-import type { CommitPipeline } from '../queue/commit-pipeline.js';
-import type { CancelOutcome } from '../queue/queue-store.js';
+import type { CommitPipeline, Settle } from '../queue/commit-pipeline.js';
+import type { Cancel, CancelOutcome } from '../queue/queue-store.js';
+import type { EndingRuns } from '../schedule/ending-runs.js';
 import type { Schedules } from '../schedule/schedules.js';
 
 /** Takes jobs back: what waits ends at once, what runs is asked to stop, a schedule fires no more. */
@@ -17,13 +18,15 @@ export class Cancellation {
   readonly #pipeline: CommitPipeline;
   readonly #settlement: AttemptSettlement;
   readonly #schedules: Schedules;
+  readonly #ending: EndingRuns;
   readonly #clock: Clock;
 
-  constructor(ownership: Ownership, pipeline: CommitPipeline, settlement: AttemptSettlement, schedules: Schedules, clock: Clock) {
+  constructor(ownership: Ownership, pipeline: CommitPipeline, settlement: AttemptSettlement, schedules: Schedules, ending: EndingRuns, clock: Clock) {
     this.#ownership = ownership;
     this.#pipeline = pipeline;
     this.#settlement = settlement;
     this.#schedules = schedules;
+    this.#ending = ending;
     this.#clock = clock;
   }
 
@@ -34,9 +37,9 @@ export class Cancellation {
     if (id !== '' && !isId(id)) throw new LtsError('INVALID_ARGUMENT', `instance_id is ${quoted(id)}; use the UUIDv7 that submit gave`);
     if (id === '' && !taskIdForm.test(taskId)) throw new LtsError('INVALID_ARGUMENT', `task_id is ${quoted(taskId)}; use the task_id of the job`);
     const partition = this.#ownership.require(nodeGroup);
-    const target = id === '' ? { taskId } : { id };
+    const cancel: Cancel = { kind: 'cancel', partition, nodeGroup, ...(id === '' ? { taskId } : { id }), at: this.#clock.now() };
     return new Promise((resolve, reject) => {
-      this.#pipeline.add({ kind: 'cancel', partition, nodeGroup, ...target, at: this.#clock.now() }, (outcome, error) => {
+      const settle: Settle = (outcome, error) => {
         if (error !== undefined) return reject(error);
         const done = outcome as CancelOutcome;
         const named = id === '' ? `task ${taskId}` : `instance ${id}`;
@@ -46,7 +49,9 @@ export class Cancellation {
         if (done.schedule !== undefined) this.#schedules.gone(partition, nodeGroup, taskId);
         this.#settlement.cancelled(nodeGroup, done);
         resolve(toResponse(done));
-      });
+      };
+      if (id === '') this.#ending.end(cancel, 'cancel', settle);
+      else this.#pipeline.add(cancel, settle);
     });
   }
 }
@@ -55,15 +60,15 @@ export class Cancellation {
 export const mostNamed = 1_000;
 
 /** The schedule is named beside its runs: it has an id as they have. */
-function toResponse({ cancelled: instances, cancelling, ended, schedule }: CancelOutcome): CancelJobResponse {
+function toResponse({ cancelled: instances, cancelling, ended, schedule, left }: CancelOutcome): CancelJobResponse {
   const cancelled = schedule === undefined ? instances : [...instances, { id: schedule }];
   if (cancelling.length > 0) {
-    return named('CANCEL_OUTCOME_CANCELLING', [...cancelling, ...cancelled].map(({ id }) => id));
+    return named('CANCEL_OUTCOME_CANCELLING', [...cancelling, ...cancelled].map(({ id }) => id), left);
   }
-  if (cancelled.length > 0) return named('CANCEL_OUTCOME_CANCELLED', cancelled.map(({ id }) => id));
+  if (cancelled.length > 0) return named('CANCEL_OUTCOME_CANCELLED', cancelled.map(({ id }) => id), left);
   return named('CANCEL_OUTCOME_ALREADY_ENDED', ended);
 }
 
-function named(outcome: NonNullable<CancelJobResponse['outcome']>, ids: readonly string[]): CancelJobResponse {
-  return { outcome, instance_ids: ids.slice(0, mostNamed), instance_count: ids.length };
+function named(outcome: NonNullable<CancelJobResponse['outcome']>, ids: readonly string[], more = false): CancelJobResponse {
+  return { outcome, instance_ids: ids.slice(0, mostNamed), instance_count: ids.length, more };
 }

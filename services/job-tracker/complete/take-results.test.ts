@@ -20,7 +20,7 @@ import { ResultIntake } from './take-results.js';
 async function answer({ loaded, commit }: { loaded: boolean; commit: () => Promise<Outcome[]> }): Promise<{ before: unknown; after: unknown }> {
   const nothing = (): void => undefined;
   const groups = new OwnedGroups(1_000);
-  if (loaded) groups.adopt({ partition: 0, epoch: 1 }, { groups: [], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [] } });
+  if (loaded) groups.adopt({ partition: 0, epoch: 1 }, { groups: [], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [], left: [] } });
   const hold: { go: () => void } = { go: nothing };
   const held = new Promise<void>((resolve) => (hold.go = resolve));
   const store = { commit: () => held.then(commit), fenced: () => Promise.resolve([0]) } as unknown as QueueStore;

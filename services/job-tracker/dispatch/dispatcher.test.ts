@@ -33,7 +33,7 @@ class Bench {
     workers.add(worker);
     const directory = { ofGroup: () => (this.looks++, workers), touched: nothing, notSent: nothing } as unknown as WorkerDirectory;
     this.dispatcher = new Dispatcher(this.groups, directory, pipeline, store, this.clock);
-    this.groups.adopt({ partition: 0, epoch: 1 }, { groups: [{ nodeGroup: 'g', waiting: 0, ready: 0, limits }], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [] } });
+    this.groups.adopt({ partition: 0, epoch: 1 }, { groups: [{ nodeGroup: 'g', waiting: 0, ready: 0, limits }], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [], left: [] } });
   }
 
   #start(seq: number): Outcome {
@@ -138,7 +138,7 @@ describe('Dispatcher', () => {
 describe('Dispatcher of workers that run some types only', () => {
   it('finds their jobs behind thousands whose workers are busy', async () => {
     const groups = new OwnedGroups(1_000);
-    groups.adopt({ partition: 0, epoch: 1 }, { groups: [{ nodeGroup: 'g', waiting: 0, ready: 5_001 }], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [] } });
+    groups.adopt({ partition: 0, epoch: 1 }, { groups: [{ nodeGroup: 'g', waiting: 0, ready: 5_001 }], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [], left: [] } });
     const group = groups.group('g', 0);
     const stored = Array.from({ length: 5_001 }, (_, i) => ({ ...row(i + 1), type: i === 5_000 ? 'mail' : 'slow' }));
     const started: number[] = [];
@@ -172,7 +172,7 @@ describe('Dispatcher whose partition is taken again', () => {
     bench.group.ready.insert(row(1));
     bench.group.readyCount = 1;
     bench.dispatcher.dispatch(bench.group);
-    bench.groups.adopt({ partition: 0, epoch: 2 }, { groups: [{ nodeGroup: 'g', waiting: 0, ready: 0 }], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [] } });
+    bench.groups.adopt({ partition: 0, epoch: 2 }, { groups: [{ nodeGroup: 'g', waiting: 0, ready: 0 }], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [], left: [] } });
     await settle();
     expect([bench.started, bench.sent, bench.group.executing, bench.groups.executions.size]).toEqual([[1], [], 0, 0]);
   });
@@ -200,7 +200,7 @@ describe('Dispatcher that sends again', () => {
     workers.add(worker);
     const directory = { ofGroup: () => workers, touched: nothing, notSent: () => (unsent.push(execution.id), worker.resend.push(execution)) } as unknown as WorkerDirectory;
     const dispatcher = new Dispatcher(groups, directory, pipeline, store, clock);
-    groups.adopt({ partition: 0, epoch: 1 }, { groups: [{ nodeGroup: 'g', waiting: 0, ready: 0 }], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [] } });
+    groups.adopt({ partition: 0, epoch: 1 }, { groups: [{ nodeGroup: 'g', waiting: 0, ready: 0 }], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [], left: [] } });
     const dispatch = (): void => dispatcher.dispatch(groups.group('g', 0));
     const answer = async (): Promise<void> => {
       answers.shift()?.();

@@ -50,6 +50,7 @@ export class Dispatcher {
     if (this.#stopped || this.#resting.has(group.name) || !this.#groups.isOpen(group.partition)) return;
     const workers = this.#workers.ofGroup(group.name);
     for (const worker of workers.all) this.#resend(worker);
+    if (this.#groups.isHalted(group.name)) return;
     while (!this.#held(group)) {
       const row = workers.selective ? group.ready.shiftWhere((each) => workers.peek(each.type) !== undefined) : workers.peek('') && group.ready.shift();
       if (row === undefined) break;

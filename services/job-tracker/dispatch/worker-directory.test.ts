@@ -52,7 +52,7 @@ class Bench {
       lostTimes: 0,
       policy,
     }));
-    this.groups.adopt({ partition: 0, epoch: 4 }, { groups: [], executing: rows, nextDueAt: undefined, schedules: { guarded: [], resting: [] } });
+    this.groups.adopt({ partition: 0, epoch: 4 }, { groups: [], executing: rows, nextDueAt: undefined, schedules: { guarded: [], resting: [], left: [] } });
     this.directory.adopted(0);
   }
 

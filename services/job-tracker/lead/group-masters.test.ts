@@ -32,7 +32,7 @@ class Owner {
   }
 
   adopt(epoch: number): this {
-    this.groups.adopt({ partition: 0, epoch }, { groups: [], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [] } });
+    this.groups.adopt({ partition: 0, epoch }, { groups: [], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [], left: [] } });
     this.masters.adopted(0);
     return this;
   }

@@ -38,7 +38,7 @@ class Epochs {
   };
   load = async (): Promise<LoadedPartition> => {
     await this.loading;
-    return { groups: [], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [] } };
+    return { groups: [], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [], left: [] } };
   };
 
   get holders(): string[] {

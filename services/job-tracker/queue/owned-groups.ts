@@ -68,6 +68,8 @@ export class OwnedGroups {
   /** Number of partitions of the store; known when it is open. */
   total = 1;
   readonly #readyInMemory: number;
+  /** How many hold each group back. A load of its partition changes nothing of it. */
+  readonly #halts = new Map<string, number>();
 
   /** @param readyInMemory bound of ready rows in memory over all groups */
   constructor(readyInMemory: number) {
@@ -153,6 +155,21 @@ export class OwnedGroups {
   limit(group: GroupQueue, limits: GroupLimits): void {
     group.gate.set(limits);
     group.ready.resize(Math.max(fewestInMemory, Math.min(limits.maxRunning ?? Infinity, limits.startsPerSecond ?? Infinity)));
+  }
+
+  /** Nothing of the group is handed out from now on, until `goOn` is called as often. */
+  halt(name: string): void {
+    this.#halts.set(name, (this.#halts.get(name) ?? 0) + 1);
+  }
+
+  goOn(name: string): void {
+    const halts = (this.#halts.get(name) ?? 0) - 1;
+    if (halts > 0) this.#halts.set(name, halts);
+    else this.#halts.delete(name);
+  }
+
+  isHalted(name: string): boolean {
+    return this.#halts.size > 0 && this.#halts.has(name);
   }
 
   /** Whether the partition is still owned under the epoch of this token: what was begun under an older one was loaded since. */

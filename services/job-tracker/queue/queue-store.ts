@@ -3,7 +3,7 @@ import type { AttemptOutcome, FinalState } from './instance-state.js';
 import type { GroupCounts, LoadedGroup } from './loaded-group.js';
 import type { FeedbackRow, FeedbackSettlement, LogRow } from './lower-lane.js';
 import type { ExecutingRow, NewlyReady, ReadyKey, ReadyRow, RunPolicy, WorkerIdentity } from './queue-rows.js';
-import type { Alter, AlterOutcome, Enroll, EnrollOutcome, Fire, FireOutcome, LoadedSchedules, Release, ReleaseOutcome, ScheduleReads } from './schedule-store.js';
+import type { Alter, AlterOutcome, Bounded, EndRuns, EndRunsOutcome, Enroll, EnrollOutcome, Fire, FireOutcome, LoadedSchedules, Release, ReleaseOutcome, ScheduleReads } from './schedule-store.js';
 import type { StatusQueries } from './status-queries.js';
 import type { StoreHealth } from './store-health.js';
 
@@ -17,12 +17,16 @@ export { heldUntil } from './schedule-store.js';
 export type {
   Alter,
   AlterOutcome,
+  Bounded,
+  EndRuns,
+  EndRunsOutcome,
   Enroll,
   EnrollOutcome,
   Fire,
   FireOutcome,
   FireRun,
   GuardedRun,
+  LeftRuns,
   LoadedSchedules,
   PassedTime,
   PastSchedule,
@@ -136,7 +140,7 @@ export interface CommitBatch {
 }
 
 /** One change. */
-export type Transition = Admit | Start | Finish | Reassign | Cancel | Promote | Late | Limit | Enroll | Fire | Alter | Release;
+export type Transition = Admit | Start | Finish | Reassign | Cancel | Promote | Late | Limit | Enroll | Fire | Alter | EndRuns | Release;
 
 /** Step 1: takes a job in. */
 export interface Admit {
@@ -212,9 +216,9 @@ export interface Reassign {
 /**
  * Cancels by instance, or by task: whatever waits ends CANCELLED, whatever runs becomes CANCELLING. By task also the live
  * schedule of the task, which becomes past, and all live runs of the task in the order of arrival, after a one-shot
- * instance. The id of a schedule names no instance.
+ * instance. The id of a schedule names no instance. The bound is for those runs.
  */
-export interface Cancel {
+export interface Cancel extends Bounded {
   kind: 'cancel';
   partition: number;
   nodeGroup: string;
@@ -247,7 +251,7 @@ export interface Late {
 }
 
 /** What became of a transition, by its kind. */
-export type Outcome = AdmitOutcome | StartOutcome | FinishOutcome | ReassignOutcome | CancelOutcome | PromoteOutcome | LateOutcome | LimitOutcome | EnrollOutcome | FireOutcome | AlterOutcome | ReleaseOutcome | RefusedOutcome;
+export type Outcome = AdmitOutcome | StartOutcome | FinishOutcome | ReassignOutcome | CancelOutcome | PromoteOutcome | LateOutcome | LimitOutcome | EnrollOutcome | FireOutcome | AlterOutcome | EndRunsOutcome | ReleaseOutcome | RefusedOutcome;
 
 /** Of anything but an admit or an enroll: the store does not take this change (damage), but has taken the others. Nothing of it is stored. */
 export type RefusedOutcome = { kind: 'refused'; message: string };
@@ -302,6 +306,10 @@ export interface CancelOutcome {
   ended: string[];
   /** The id of the live schedule that ended. */
   schedule?: string | undefined;
+  /** Nothing is changed: more runs live than its bound allows. */
+  many?: true | undefined;
+  /** Runs are left to `endRuns`. */
+  left?: true | undefined;
   /** What the cancel made ready: the next one of the same task. */
   ready?: NewlyReady | undefined;
   waitingUntil?: number | undefined;

@@ -134,6 +134,38 @@ export interface FireOutcome {
 }
 
 /**
+ * How much of the live runs of a task one transition takes on: there may be hundreds of thousands, which would hold up all
+ * other commits. When there are more than `most`, nothing is changed unless the owner has halted the group, so that none
+ * of them begins meanwhile. Then all that have a worker are dealt with, and of the others a part; those that are left
+ * are noted, and `endRuns` ends them: the note is told to whoever loads the partition. Undefined: all at once, however many.
+ */
+export interface Bounded {
+  bound?: { most: number; halted: boolean } | undefined;
+}
+
+/** Ends of the runs that an alter or a cancel has left, those that wait or are ready, looking at `most` of them. */
+export interface EndRuns extends LeftRuns {
+  kind: 'endRuns';
+  partition: number;
+  most: number;
+  at: number;
+}
+
+export interface EndRunsOutcome {
+  kind: 'endRuns';
+  cancelled: AlterOutcome['cancelled'];
+  /** There may be more: another `endRuns` goes on. */
+  left: boolean;
+}
+
+/** Runs of a task that are to end, whatever becomes of its schedule since: those that were there at the change. */
+export interface LeftRuns {
+  nodeGroup: string;
+  taskId: string;
+  by: 'suspend' | 'delete' | 'cancel';
+}
+
+/**
  * Changes a live schedule of this task_id.
  *
  *   suspend  ACTIVE → SUSPENDED, next fire time gone
@@ -144,11 +176,12 @@ export interface FireOutcome {
  * Suspend and delete are about the live runs of the task (suspend: not those by hand), also of what a schedule of it was
  * before. Those that wait or are ready end CANCELLED, with a message that says why. Those with a worker go on, but with their last attempt: a `finish`
  * that would let one wait again is not applied and says `over` (unless it is being cancelled: that says no `over`).
- * Resume and an enroll that replaces take this back for all of them; a delete or a new schedule after it does not.
+ * Resume and an enroll that replaces take this back for all of them; a delete or a new schedule after it does not. One
+ * that comes back for its retry while runs are left to end ends with them.
  *
  * With a version that is another the result is stale, before anything else is looked at; resume and `next` need one.
  */
-export interface Alter {
+export interface Alter extends Bounded {
   kind: 'alter';
   change: 'suspend' | 'resume' | 'next' | 'delete';
   partition: number;
@@ -161,14 +194,16 @@ export interface Alter {
 
 export interface AlterOutcome {
   kind: 'alter';
-  /** unknown: no live schedule has this task_id. unchanged: it stands so already. stale: its version is another. */
-  result: 'done' | 'unchanged' | 'unknown' | 'stale';
+  /** unknown: no live schedule has this task_id. unchanged: it stands so already. stale: its version is another. many: more runs live than its bound allows. */
+  result: 'done' | 'unchanged' | 'unknown' | 'stale' | 'many';
   sched: number;
   /** As it is now; 0, as sched, when it is unknown. */
   version: number;
   /** Both in the order of arrival. */
   cancelled: { id: string; seq: number; placement: 'ready' | 'waiting'; owedTo?: string | undefined }[];
   running: { id: string; seq: number; attempt: number }[];
+  /** Runs are left to `endRuns`. */
+  left?: true | undefined;
 }
 
 /** Makes a held run ready, due at its scheduled time. Takes effect only on one that is held. */
@@ -206,6 +241,8 @@ export interface LoadedSchedules {
   guarded: GuardedRun[];
   /** ACTIVE schedules without a next fire time. */
   resting: ScheduleRow[];
+  /** What is left to `endRuns`. */
+  left: LeftRuns[];
 }
 
 /** What is kept of a schedule that fires no more. */

@@ -51,7 +51,7 @@ export function scheduleService(handlers: Handlers, { schedules, store, ownershi
     }),
     DeleteSchedule: unary(async (request: Named) => {
       const { running, cancelled } = await schedules.remove(nameIn(request));
-      return { running_instance_ids: running.slice(0, mostNamed), cancelled_instance_ids: cancelled.slice(0, mostNamed), running_count: running.length, cancelled_count: cancelled.length };
+      return { running_instance_ids: running.slice(0, mostNamed), cancelled_instance_ids: cancelled.slice(0, mostNamed), running_count: running.length, cancelled_count: cancelled.length, more };
     }),
     TriggerSchedule: unary(async ({ _payload, ...request }: TriggerScheduleRequest__Output) => {
       checkTrigger(request);

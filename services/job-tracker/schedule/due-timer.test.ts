@@ -16,11 +16,11 @@ class Bench {
 
   constructor() {
     const groups = new OwnedGroups(1_000);
-    groups.adopt({ partition: 0, epoch: 1 }, { groups: [], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [] } });
+    groups.adopt({ partition: 0, epoch: 1 }, { groups: [], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [], left: [] } });
     const pipeline = {
       add: ({ now }: Promote, settle: (outcome: unknown, error: undefined) => void) => {
         this.promotedAt.push(now);
-        settle({ kind: 'promote', ready: [], nextDueAt: undefined, schedules: { guarded: [], resting: [] } }, undefined);
+        settle({ kind: 'promote', ready: [], nextDueAt: undefined, schedules: { guarded: [], resting: [], left: [] } }, undefined);
       },
     } as unknown as CommitPipeline;
     this.timer = new DueTimer(groups, pipeline, {} as Dispatcher, { goes: () => undefined }, this.clock);

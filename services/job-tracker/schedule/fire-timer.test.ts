@@ -53,7 +53,7 @@ class Bench {
       },
     } as unknown as Firing;
     this.timer = new FireTimer({ groups: this.groups, store, firing, rests: (_partition, row) => this.rested.push(row), clock: this.clock, log: silentLogger });
-    this.groups.adopt({ partition: 0, epoch: 1 }, { groups: [], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [] } });
+    this.groups.adopt({ partition: 0, epoch: 1 }, { groups: [], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [], left: [] } });
   }
 
   row(sched: number, inMs: number, nodeGroup = 'g'): ScheduleRow {

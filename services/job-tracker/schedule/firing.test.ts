@@ -24,7 +24,7 @@ function bench(byHand = true) {
   if (plan === undefined) throw new Error('no plan');
   const groups = new OwnedGroups(100);
   const load = (): void => {
-    groups.adopt({ partition: 0, epoch: 1 }, { groups: [], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [] } });
+    groups.adopt({ partition: 0, epoch: 1 }, { groups: [], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [], left: [] } });
   };
   load();
   const owned = groups.partitions.get(0);

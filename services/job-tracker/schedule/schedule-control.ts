@@ -12,9 +12,10 @@ import type { DiskGuard } from '../admit/disk-guard.js';
 import type { AttemptSettlement } from '../complete/settle-attempt.js';
 import type { Ownership } from '../lead/ownership.js';
 import type { Backlog } from '../queue/backlog.js';
-import type { CommitPipeline } from '../queue/commit-pipeline.js';
+import type { CommitPipeline, Settle } from '../queue/commit-pipeline.js';
 import type { OwnedGroups } from '../queue/owned-groups.js';
 import { type Alter, type AlterOutcome, heldUntil, type PastSchedule, type QueueStore, type ScheduleRow } from '../queue/queue-store.js';
+import type { EndingRuns } from './ending-runs.js';
 import type { GuardedRuns } from './guarded-runs.js';
 import type { Schedules } from './schedules.js';
 
@@ -50,6 +51,7 @@ export interface ScheduleControlParts {
   settlement: AttemptSettlement;
   schedules: Schedules;
   guarded: GuardedRuns;
+  ending: EndingRuns;
   groups: OwnedGroups;
   backlog: Backlog;
   store: Pick<QueueStore, 'readSchedule' | 'findSchedule' | 'findPastSchedule' | 'findInstance'>;
@@ -114,12 +116,13 @@ export class ScheduleControl {
     throw changedMeanwhile(name);
   }
 
-  /** Ends the schedule. The ids of the runs that go on, and of those that waited. */
-  async remove(name: ScheduleName): Promise<{ running: string[]; cancelled: string[] }> {
+  /** Ends the schedule. The ids of the runs that go on, and of those that waited; `more`: of very many others end afterwards. */
+  async remove(name: ScheduleName): Promise<{ running: string[]; cancelled: string[]; more: boolean }> {
     const partition = this.#require(name);
     const { result, running, cancelled } = await this.#alter({ kind: 'alter', change: 'delete', partition, nodeGroup: name.nodeGroup, taskId: name.taskId, at: this.#parts.clock.now() });
     if (result === 'unknown') throw notFound(name);
     return { running: running.map(({ id }) => id), cancelled: cancelled.map(({ id }) => id) };
+import type { EndingRuns } from './ending-runs.js';
   }
 
   /** One run now. Throws INSTANCE_ID_CONFLICT when the id is that of something else, BACKLOG_FULL when too many wait, DISK_LOW. */
@@ -210,17 +213,19 @@ export class ScheduleControl {
 
   /** Stores the change; memory follows. */
   #alter(alter: Alter, row?: ScheduleRow): Promise<AlterOutcome> {
-    const { pipeline, schedules, settlement } = this.#parts;
-    const { partition, nodeGroup, taskId, nextAt, at } = alter;
+    const { pipeline, schedules, settlement, ending } = this.#parts;
+    const { change, partition, nodeGroup, taskId, nextAt, at } = alter;
     return new Promise((resolve, reject) => {
-      pipeline.add(alter, (outcome, error) => {
+      const settle: Settle = (outcome, error) => {
         if (error !== undefined) return reject(error);
         const altered = outcome as AlterOutcome;
         if (altered.result === 'done' && row !== undefined) schedules.stands(partition, { ...row, state: 'ACTIVE', nextAt, version: altered.version, updatedAt: at });
         if (altered.result === 'done' && row === undefined) schedules.gone(partition, nodeGroup, taskId);
         settlement.cancelled(nodeGroup, { cancelled: altered.cancelled, cancelling: [] });
         resolve(altered);
-      });
+      };
+      if (change === 'suspend' || change === 'delete') ending.end(alter, change, settle);
+      else pipeline.add(alter, settle);
     });
   }
 

@@ -17,6 +17,8 @@ export type CommitListener = (batch: CommitBatch, outcomes: readonly Outcome[]) 
  */
 export class MemoryDatabase {
   readonly tables: Tables;
+  /** Runs that one transition takes on at most, whatever it allows. */
+  mostRuns = Number.POSITIVE_INFINITY;
   readonly cluster: string;
   readonly storeId: string;
   /** Told of each change right after it. */
@@ -42,13 +44,20 @@ export class MemoryDatabase {
     }
     const unheld = batch.transitions.find(({ partition }) => !batch.epochs.some((held) => held.partition === partition));
     if (unheld !== undefined) throw new CommitFailed('STORE_FAILED', `a transition touches partition ${unheld.partition}, but the commit brings no epoch for it`, true);
-    const outcomes = batch.transitions.map((t) => {
+    const outcomes = batch.transitions.map((asked) => {
+      const t = this.#bounded(asked);
       const outcome = applyTransition(this.tables, t);
       this.onApplied(t, outcome);
       return outcome;
     });
     this.onCommit(batch, outcomes);
     return outcomes;
+  }
+
+  #bounded(t: Transition): Transition {
+    if (t.kind === 'endRuns') return { ...t, most: Math.min(t.most, this.mostRuns) };
+    if ((t.kind !== 'alter' && t.kind !== 'cancel') || t.bound === undefined) return t;
+    return { ...t, bound: { ...t.bound, most: Math.min(t.bound.most, this.mostRuns) } };
   }
 
   take(partitions: readonly number[], { nodeId, incarnation }: OwnerIdentity): HeldEpoch[] {
@@ -86,7 +95,7 @@ export class MemoryDatabase {
       }),
       executing: this.readExecuting(partition, 0, Number.POSITIVE_INFINITY),
       nextDueAt: this.nextDue(partition),
-      schedules: { guarded: rows.filter(({ key }) => isGuarded(key)).map(guardedRun), resting: this.#schedules((each) => each.partition === partition && each.state === 'ACTIVE' && each.nextAt === undefined).map(ownerSchedule) },
+      schedules: { guarded: rows.filter(({ key }) => isGuarded(key)).map(guardedRun), resting: this.#schedules((each) => each.partition === partition && each.state === 'ACTIVE' && each.nextAt === undefined).map(ownerSchedule), left: [...tables.left.values()].filter((each) => each.partition === partition).sort((a, b) => a.lastSeq - b.lastSeq).map(({ nodeGroup, taskId, by }) => ({ nodeGroup, taskId, by })) },
     };
   }
 

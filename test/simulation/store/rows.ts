@@ -1,6 +1,6 @@
 import type { AttemptOutcome, FinalState } from '../../../services/job-tracker/queue/instance-state.js';
 import type {
-  FeedbackRow, GroupLimits, HeldEpoch, LogRow, NewlyReady, ReadyKey, ReadyRow, RunPolicy, ScheduleRow, StoredOwner, WorkerIdentity,
+  FeedbackRow, GroupLimits, HeldEpoch, LeftRuns, LogRow, NewlyReady, ReadyKey, ReadyRow, RunPolicy, ScheduleRow, StoredOwner, WorkerIdentity,
 } from '../../../services/job-tracker/queue/queue-store.js';
 import { heldUntil } from '../../../services/job-tracker/queue/queue-store.js';
 import type { AttemptRow } from '../../../services/job-tracker/queue/status-queries.js';
@@ -74,6 +74,8 @@ export class Tables {
   readonly schedules = new Map<string, StoredSchedule>();
   /** Submissions that are no live schedule any more, or never were one, by id. */
   readonly past = new Map<string, Answered | EndedSchedule>();
+  /** Runs that are to end, by group, task and cause. */
+  readonly left = new Map<string, LeftRuns & { partition: number; lastSeq: number; nextKey: TaskKey }>();
   readonly feedback = new Map<string, FeedbackRow>();
   readonly logs = new Map<string, LogRow[]>();
   lastSeq = 0;

@@ -1,10 +1,11 @@
 import type {
-  Alter, AlterOutcome, CancelOutcome, Enroll, EnrollOutcome, Fire, FireOutcome, FireRun, PassedTime, RefusedOutcome, Release, ReleaseOutcome,
+  Alter, AlterOutcome, Cancel, CancelOutcome, Enroll, EnrollOutcome, Fire, FireOutcome, FireRun, PassedTime, RefusedOutcome, Release, ReleaseOutcome,
 } from '../../../services/job-tracker/queue/queue-store.js';
 import { heldUntil } from '../../../services/job-tracker/queue/queue-store.js';
-import { isByHand, isRunKey, type TaskKey } from '../../../services/job-tracker/queue/task-key.js';
+import type { TaskKey } from '../../../services/job-tracker/queue/task-key.js';
 import { isId } from '../../../shared/ids.js';
-import { advance, cancelIdle, keep, runs, sameJob } from './changes.js';
+import { keep, sameJob } from './changes.js';
+import { areTooMany, runsOf, stopRuns } from './end-runs.js';
 import { newlyReady, type Row, type StoredSchedule, type Tables, taskKey } from './rows.js';
 
 const maxTimes = 1_001;
@@ -109,51 +110,24 @@ export function alter(tables: Tables, t: Alter): AlterOutcome {
   if (needsVersion && t.version !== schedule.version) return { ...outcome, result: 'stale' };
   const stands = { suspend: schedule.state === 'SUSPENDED', resume: schedule.state === 'ACTIVE', next: schedule.state === 'SUSPENDED' || schedule.nextAt !== undefined, delete: false };
   if (stands[t.change]) return { ...outcome, result: 'unchanged' };
+  const by = t.change === 'suspend' || t.change === 'delete' ? t.change : undefined;
+  if (by !== undefined && areTooMany(tables, t)) return { ...outcome, result: 'many' };
   const state = t.change === 'suspend' ? 'SUSPENDED' : 'ACTIVE';
   if (t.change === 'delete') retire(tables, schedule, t.at);
   else Object.assign(schedule, { state, version: schedule.version + 1, nextAt: t.change === 'suspend' ? undefined : t.nextAt, updatedAt: t.at });
   Object.assign(outcome, { result: 'done', version: schedule.version });
-  if (t.change === 'next') return outcome;
-  for (const row of runsOf(tables, t)) {
-    if (t.change === 'resume') row.last = false;
-    else if (t.change === 'delete' || !isByHand(row.key)) stop(tables, row, t, outcome);
-  }
-  return outcome;
-}
-
-/** Ends a run, or lets its attempt be its last one. */
-function stop(tables: Tables, row: Row, { at, change }: Alter, outcome: AlterOutcome): void {
-  if (!runs(row)) {
-    outcome.cancelled.push(endIdle(tables, row, at, { state: 'CANCELLED', message: `its schedule was ${change}${change === 'delete' ? 'd' : 'ed'}` }));
-    return;
-  }
-  row.last = true;
-  outcome.running.push({ id: row.id, seq: row.seq, attempt: row.attempts });
+  if (t.change === 'resume') for (const row of runsOf(tables, t)) row.last = false;
+  return by === undefined ? outcome : { ...outcome, ...stopRuns(tables, { ...t, by }) };
 }
 
 /** Adds to a cancel by task the schedule of the task and all its runs. */
-export function cancelSchedule(tables: Tables, task: { nodeGroup: string; taskId: string }, at: number, outcome: CancelOutcome): CancelOutcome {
-  const schedule = tables.schedules.get(taskKey(task));
-  if (schedule !== undefined) retire(tables, schedule, at);
-  for (const row of runsOf(tables, task)) {
-    if (!runs(row)) {
-      outcome.cancelled.push(endIdle(tables, row, at));
-      continue;
-    }
-    row.state = 'CANCELLING';
-    outcome.cancelling.push({ id: row.id, seq: row.seq, attempt: row.attempts });
-  }
-  return schedule === undefined ? outcome : { ...outcome, schedule: schedule.id };
-}
-
-function endIdle(tables: Tables, row: Row, at: number, as?: { state: 'CANCELLED'; message: string }): AlterOutcome['cancelled'][number] {
-  const ended = cancelIdle<'ready' | 'waiting'>(tables, row, at, as);
-  advance(tables, row, at);
-  return ended;
-}
-
-function runsOf(tables: Tables, { nodeGroup, taskId }: { nodeGroup: string; taskId: string }): Row[] {
-  return [...tables.live.values()].filter((row) => row.nodeGroup === nodeGroup && row.taskId === taskId && isRunKey(row.key));
+export function cancelSchedule(tables: Tables, t: Cancel & { taskId: string }, outcome: CancelOutcome): CancelOutcome {
+  const schedule = tables.schedules.get(taskKey(t));
+  if (schedule !== undefined) retire(tables, schedule, t.at);
+  const { cancelled, running, left } = stopRuns(tables, { ...t, by: 'cancel' });
+  outcome.cancelled.push(...cancelled);
+  outcome.cancelling.push(...running);
+  return { ...outcome, ...(left ? { left } : {}), ...(schedule === undefined ? {} : { schedule: schedule.id }) };
 }
 
 export function release(tables: Tables, t: Release): ReleaseOutcome {

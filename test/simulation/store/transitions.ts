@@ -4,6 +4,7 @@ import type {
 } from '../../../services/job-tracker/queue/queue-store.js';
 import { isId } from '../../../shared/ids.js';
 import { advance, cancelIdle, end, enqueue, keep, runs, sameJob } from './changes.js';
+import { areTooMany, endRuns } from './end-runs.js';
 import { attemptOf, newlyReady, type Row, type Tables, taskKey } from './rows.js';
 import { alter, cancelSchedule, enroll, fire, release } from './schedules.js';
 
@@ -33,6 +34,8 @@ export function applyTransition(tables: Tables, t: Transition): Outcome {
       return fire(tables, t);
     case 'alter':
       return alter(tables, t);
+    case 'endRuns':
+      return endRuns(tables, t);
     case 'release':
       return release(tables, t);
   }
@@ -140,8 +143,9 @@ function cancel(tables: Tables, t: Cancel): CancelOutcome {
   if (t.id !== undefined && (named?.nodeGroup !== t.nodeGroup || named.partition !== t.partition || named.state === 'IGNORED')) return outcome;
   if (named !== undefined && !tables.live.has(named.seq)) return { ...outcome, ended: [named.id] };
   if (named !== undefined) return cancelTask(tables, t, named, outcome);
-  const task = { nodeGroup: t.nodeGroup, taskId: t.taskId ?? '' };
-  return cancelSchedule(tables, task, t.at, cancelTask(tables, t, undefined, outcome));
+  const byTask = { ...t, taskId: t.taskId ?? '' };
+  if (areTooMany(tables, byTask)) return { ...outcome, many: true };
+  return cancelSchedule(tables, byTask, cancelTask(tables, t, undefined, outcome));
 }
 
 /** Cancels the living instances under one task key, or that one of them. */

@@ -1,5 +1,5 @@
 import type { AttemptOutcome, FinalState, InstanceState } from '../instance-state.js';
-import type { LogRow } from '../queue-store.js';
+import type { LeftRuns, LogRow } from '../queue-store.js';
 
 /** Stored numbers of the states: those of the contract's InstanceState. */
 export const stateCodes: Record<InstanceState, number> = {
@@ -33,6 +33,9 @@ export const outcomeCodes: Record<AttemptOutcome, number> = {
 /** Stored numbers of the log levels: those of the contract's LogLevel. */
 export const levelCodes: Record<LogRow['level'], number> = { DEBUG: 1, INFO: 2, WARN: 3, ERROR: 4 };
 
+/** Stored numbers of what has left runs that are to end. */
+export const leftCodes: Record<LeftRuns['by'], number> = { suspend: 1, delete: 2, cancel: 3 };
+
 function inverse<T extends string>(codes: Record<T, number>): ReadonlyMap<number, T> {
   return new Map(Object.entries(codes).map(([name, code]) => [code as number, name as T]));
 }
@@ -40,6 +43,7 @@ function inverse<T extends string>(codes: Record<T, number>): ReadonlyMap<number
 const states = inverse(stateCodes);
 const outcomes = inverse(outcomeCodes);
 const levels = inverse(levelCodes);
+const enders = inverse(leftCodes);
 
 /** The state of a stored number. */
 export function stateOf(code: number): InstanceState {
@@ -61,4 +65,11 @@ export function outcomeOf(code: number | null): AttemptOutcome | undefined {
 /** The level of a stored number. */
 export function levelOf(code: number): LogRow['level'] {
   return levels.get(code) ?? 'INFO';
+}
+
+/** What has left runs, of a stored number. */
+export function leftBy(code: number): LeftRuns['by'] {
+  const by = enders.get(code);
+  if (by === undefined) throw new Error(`the store holds runs that were left by ${code}`);
+  return by;
 }

@@ -1,5 +1,5 @@
 import { type Alter, type CommitBatch, heldUntil, type Transition, type WorkerIdentity } from '../../queue-store.js';
-import { outcomeCodes, stateCodes } from '../codes.js';
+import { leftCodes, outcomeCodes, stateCodes } from '../codes.js';
 import { policyText } from '../policy-text.js';
 import { numbersBytes } from './array-bytes.js';
 import { ArrayText, numbersText } from './array-text.js';
@@ -20,7 +20,7 @@ interface Round {
   ends: number;
 }
 
-const aloneCodes = { cancelId: 1, cancelTask: 2, promote: 3, late: 4, limit: 5, enrolls: 6, fires: 7, alter: 8, release: 9 } as const;
+const aloneCodes = { cancelId: 1, cancelTask: 2, promote: 3, late: 4, limit: 5, enrolls: 6, fires: 7, alter: 8, release: 9, endRuns: 10 } as const;
 const changeCodes: Record<Alter['change'], number> = { suspend: 1, resume: 2, next: 3, delete: 4 };
 
 /** Turns a batch into a few arrays, which cost little to build and to parse. */
@@ -74,7 +74,7 @@ export class BatchPacker {
       case 'finish':
         return this.#end(t, ord);
       case 'cancel':
-        if (t.id === undefined) this.#single(ord, aloneCodes.cancelTask, t.partition, this.#group(t.nodeGroup, -1), t.at, 0, t.taskId ?? '', '');
+        if (t.id === undefined) this.#single(ord, aloneCodes.cancelTask, t.partition, this.#group(t.nodeGroup, -1), t.at, t.bound?.most ?? 0, t.taskId ?? '', t.bound?.halted ? 'halted' : '');
         else this.#single(ord, aloneCodes.cancelId, t.partition, this.#group(t.nodeGroup, -1), t.at, t.as === undefined ? 0 : stateCodes[t.as.state], t.id, t.as?.message ?? '');
         return;
       case 'promote':
@@ -90,8 +90,11 @@ export class BatchPacker {
         return this.#fire(t, ord);
       case 'alter':
         return this.#single(
-          ord, aloneCodes.alter, t.partition, this.#group(t.nodeGroup, -1), t.at, changeCodes[t.change], t.taskId, JSON.stringify({ next: t.nextAt, version: t.version }),
+          ord, aloneCodes.alter, t.partition, this.#group(t.nodeGroup, -1), t.at, changeCodes[t.change], t.taskId,
+          JSON.stringify({ next: t.nextAt, version: t.version, ...t.bound }),
         );
+      case 'endRuns':
+        return this.#single(ord, aloneCodes.endRuns, t.partition, this.#group(t.nodeGroup, -1), t.at, leftCodes[t.by], t.taskId, String(t.most));
       case 'release':
         return this.#single(ord, aloneCodes.release, t.partition, 0, t.seq, t.at, '', '');
     }

@@ -1,5 +1,5 @@
 import type {
-  Admit, AdmitOutcome, AlterOutcome, CancelOutcome, CommitBatch, Enroll, EnrollOutcome, FinishOutcome, FireOutcome, NewlyReady, Outcome, Placement, PromoteOutcome, ReleaseOutcome, Transition,
+  Admit, AdmitOutcome, AlterOutcome, CancelOutcome, CommitBatch, EndRunsOutcome, Enroll, EnrollOutcome, FinishOutcome, FireOutcome, NewlyReady, Outcome, Placement, PromoteOutcome, ReleaseOutcome, Transition,
 } from '../../queue-store.js';
 import { heldUntil } from '../../queue-store.js';
 import { policyOf } from '../policy-text.js';
@@ -19,7 +19,7 @@ export interface OutcomeRow {
 
 const placements = ['blocked', 'waiting', 'ready', 'started'] as const satisfies readonly Placement[];
 const firstAnswers = ['accepted', 'replaced', 'duplicate', 'accepted', 'replaced'] as const;
-const alterResults = ['unknown', 'done', 'unchanged', 'stale'] as const satisfies readonly AlterOutcome['result'][];
+const alterResults = ['unknown', 'done', 'unchanged', 'stale', 'many'] as const satisfies readonly AlterOutcome['result'][];
 
 /** Whether an admit met an id or a task that is taken. */
 export function isClash({ what }: OutcomeRow): boolean {
@@ -81,7 +81,7 @@ class Outcomes {
       case 11:
         return this.#put(row.ord, again(this.#at<Admit | Enroll>(row.ord), first, id, row.job));
       case 12:
-        this.#of<CancelOutcome | AlterOutcome>(row.ord).cancelled.push({
+        this.#of<CancelOutcome | AlterOutcome | EndRunsOutcome>(row.ord).cancelled.push({
           id, seq: first, placement: placements[second] as 'ready' | 'waiting', ...(row.name === null ? {} : { owedTo: row.name }),
         });
         return;
@@ -120,6 +120,10 @@ class Outcomes {
         return this.#change<AlterOutcome>(ord, { result: alterResults[first] ?? 'unknown', sched: second, version: third });
       case 23:
         return this.#change<CancelOutcome>(ord, { schedule: id });
+      case 24:
+        return this.#change<CancelOutcome | AlterOutcome | EndRunsOutcome>(ord, { left: true });
+      case 25:
+        return this.#change<CancelOutcome>(ord, { many: true });
       default:
         throw new Error(`the store answered a commit with a row of kind ${what}`);
     }
@@ -202,6 +206,8 @@ function nothing(t: Transition): Outcome | undefined {
       return { kind: 'fire', applied: false, again: false, runs: [] };
     case 'alter':
       return { kind: 'alter', result: 'unknown', sched: 0, version: 0, cancelled: [], running: [] };
+    case 'endRuns':
+      return { kind: 'endRuns', cancelled: [], left: false };
     case 'release':
       return { kind: 'release', ready: undefined };
   }

@@ -98,7 +98,7 @@ function countsOf(state: number): string {
 /** Counts what waits and is ready: it is read once, by the partition's new owner. */
 export async function load(query: RunStatement, partition: number): Promise<LoadedPartition> {
   const { rows } = await query<GroupData>(groupsText, [partition]);
-  if (rows.length === 0) return { groups: [], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [] } };
+  if (rows.length === 0) return { groups: [], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [], left: [] } };
   const groups = rows.map(({ nodeGroup, waiting, ready, nextDueAt: _nextDueAt, ...limits }) => ({ nodeGroup, waiting, ready, limits: limitsOf(limits) }));
   return { groups, executing: await readExecuting(query, partition, -1, null), nextDueAt: timeOf(rows[0]?.nextDueAt), schedules: await loadSchedules(query, partition) };
 }

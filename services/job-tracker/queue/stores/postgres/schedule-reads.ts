@@ -1,5 +1,5 @@
-import { type GuardedRun, heldUntil, type LoadedSchedules, type PastSchedule, type ScheduleKey, type ScheduleQueries, type ScheduleRow } from '../../queue-store.js';
-import { stateCodes as instanceStates } from '../codes.js';
+import { type GuardedRun, heldUntil, type LeftRuns, type LoadedSchedules, type PastSchedule, type ScheduleKey, type ScheduleQueries, type ScheduleRow } from '../../queue-store.js';
+import { leftBy, stateCodes as instanceStates } from '../codes.js';
 import { policyOf } from '../policy-text.js';
 import { searchPast } from '../search-past.js';
 import { smallJobBytes } from '../small-jobs.js';
@@ -76,6 +76,8 @@ interface PastData {
   answeredAt: number | null;
 }
 
+const leftText = `SELECT g.name AS "nodeGroup", l.task_id AS "taskId", l.change FROM lts.left_runs l JOIN lts.node_group g USING (group_id) WHERE l.part = $1 ORDER BY l.last_seq`;
+
 const mostSafe = Number.MAX_SAFE_INTEGER;
 
 export async function readSchedules(query: RunStatement, partition: number, after: ScheduleKey | undefined, until: number, limit: number): Promise<ScheduleRow[]> {
@@ -111,7 +113,8 @@ export async function listSchedules(query: RunStatement, { nodeGroup, state, aft
 export async function loadSchedules(query: RunStatement, partition: number): Promise<LoadedSchedules> {
   const { rows } = await query<GuardedData>(guardedText, [partition]);
   const guarded = rows.map(({ state, ...row }): GuardedRun => ({ ...row, stands: state !== 1 ? 'active' : row.dueAt === heldUntil ? 'held' : 'waiting' }));
-  return { guarded, resting: await scheduleRows(query, dueText, [partition, heldUntil, 0, heldUntil, null]) };
+  const left = (await query<Omit<LeftRuns, 'by'> & { change: number }>(leftText, [partition])).rows.map(({ change, ...task }): LeftRuns => ({ ...task, by: leftBy(change) }));
+  return { guarded, left, resting: await scheduleRows(query, dueText, [partition, heldUntil, 0, heldUntil, null]) };
 }
 
 async function scheduleRows(query: RunStatement, text: string, values: unknown[]): Promise<ScheduleRow[]> {

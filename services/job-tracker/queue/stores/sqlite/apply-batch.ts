@@ -2,6 +2,7 @@ import type { CommitBatch, HeldEpoch, Outcome, Transition } from '../../queue-st
 import { admit } from './admit.js';
 import { alter } from './alter.js';
 import { cancel } from './cancel.js';
+import { endRuns } from './end-runs.js';
 import { enroll } from './enroll.js';
 import { fire } from './fire.js';
 import { finish, late, promote, reassign, start } from './run-transitions.js';
@@ -105,6 +106,8 @@ function apply(w: WriterState, t: Transition): Outcome {
       return fire(w, t);
     case 'alter':
       return alter(w, t);
+    case 'endRuns':
+      return endRuns(w, t);
     case 'release':
       return release(w, t);
   }

@@ -1,4 +1,4 @@
-import type { CommitBatch, GroupLimits, Transition, WorkerIdentity } from '../../queue-store.js';
+import type { Bounded, CommitBatch, GroupLimits, Transition, WorkerIdentity } from '../../queue-store.js';
 import { finalStateOf, outcomeCodes, outcomeOf, stateCodes } from '../codes.js';
 import { JobPacker } from './packed-jobs.js';
 import { policyOf, policyText } from '../policy-text.js';
@@ -17,7 +17,7 @@ export interface PackedBatch {
   jobs: Uint8Array<ArrayBuffer>;
 }
 
-const kinds = ['admit', 'start', 'finish', 'reassign', 'cancel', 'promote', 'late', 'limit', 'enroll', 'fire', 'alter', 'release'] as const;
+const kinds = ['admit', 'start', 'finish', 'reassign', 'cancel', 'promote', 'late', 'limit', 'enroll', 'fire', 'alter', 'release', 'endRuns'] as const;
 const kindCodes = Object.fromEntries(kinds.map((kind, code) => [kind, code])) as Record<Transition['kind'], number>;
 
 const limitNames = ['backlog', 'maxRunning', 'startsPerSecond'] as const;
@@ -69,6 +69,7 @@ export class BatchPacker {
         this.numbers.push(this.name(t.nodeGroup), t.id !== undefined ? 0 : t.taskId !== undefined ? 1 : 2, t.at);
         this.numbers.push(t.as === undefined ? 0 : stateCodes[t.as.state]);
         if (t.as !== undefined) this.#strings.push(t.as.message);
+        this.bound(t);
         break;
       case 'promote':
         this.numbers.push(t.now, t.limit);
@@ -92,6 +93,11 @@ export class BatchPacker {
   /** A number that may not be there. */
   optional(value: number | undefined): void {
     this.numbers.push(value ?? Number.NaN);
+  }
+
+  bound({ bound }: Bounded): void {
+    this.numbers.push(bound === undefined ? 0 : bound.halted ? 2 : 1);
+    if (bound !== undefined) this.numbers.push(bound.most);
   }
 
   job(job: Buffer | undefined): void {
@@ -176,6 +182,7 @@ export class BatchReader {
         return {
           kind, partition, nodeGroup, at, ...(by === 0 ? { id: text } : by === 1 ? { taskId: text } : {}),
           ...(as === 0 ? {} : { as: { state: finalStateOf(as) as 'FAILED' | 'DISCARDED' | 'CANCELLED', message: this.text() } }),
+          ...this.bound(),
         };
       }
       case 'promote':
@@ -196,6 +203,11 @@ export class BatchReader {
   optional(): number | undefined {
     const value = this.number();
     return Number.isNaN(value) ? undefined : value;
+  }
+
+  bound(): Bounded {
+    const kind = this.number();
+    return kind === 0 ? {} : { bound: { most: this.number(), halted: kind === 2 } };
   }
 
   job(): Buffer | undefined {

@@ -1,8 +1,9 @@
 import type { Cancel, CancelOutcome } from '../../queue-store.js';
 import { ignoredCode } from '../codes.js';
 import { endCurrent, endNext, type QueuedEnd } from './end-queued.js';
+import { areTooMany, stopRuns } from './end-runs.js';
 import { storedId } from './known-ids.js';
-import { endSchedule, runsOf, scheduleOf } from './live-schedules.js';
+import { endSchedule, scheduleOf } from './live-schedules.js';
 import type { TaskRow } from './writer-sql.js';
 import { advanceTask, factsOf, type WriterState } from './writer-state.js';
 
@@ -12,6 +13,7 @@ export function cancel(w: WriterState, t: Cancel): CancelOutcome {
   const groupId = w.names.knownGroup(t.nodeGroup);
   if (groupId === undefined) return outcome;
   if (t.id !== undefined) cancelInstance(w, t, t.id, groupId, outcome);
+  else if (t.taskId !== undefined && areTooMany(w, groupId, t.taskId, t)) outcome.many = true;
   else if (t.taskId !== undefined) cancelTask(w, t, t.taskId, groupId, outcome);
   return outcome;
 }
@@ -44,7 +46,10 @@ function cancelTask(w: WriterState, t: Cancel, taskId: string, groupId: number, 
     outcome.schedule = storedId(w, schedule.seq);
     endSchedule(w, schedule, t.at);
   }
-  for (const run of runsOf(w, groupId, taskId)) cancelCurrent(w, t, run, outcome);
+  const { cancelled, running, left } = stopRuns(w, { partition: t.partition, groupId, taskId, by: 'cancel', at: t.at }, t.bound?.most);
+  outcome.cancelled.push(...cancelled);
+  outcome.cancelling.push(...running);
+  if (left) outcome.left = left;
 }
 
 function cancelNext(w: WriterState, t: Cancel, seq: number, outcome: CancelOutcome): void {

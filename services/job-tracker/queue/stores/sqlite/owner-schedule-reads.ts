@@ -1,6 +1,7 @@
 import type { Statement } from 'better-sqlite3';
 import { idFromBytes } from '../../../../../shared/ids.js';
-import { type GuardedRun, heldUntil, type LoadedSchedules, type ScheduleKey, type ScheduleRow } from '../../queue-store.js';
+import { type GuardedRun, heldUntil, type LeftRuns, type LoadedSchedules, type ScheduleKey, type ScheduleRow } from '../../queue-store.js';
+import { leftBy } from '../codes.js';
 import { smallJobBytes } from '../small-jobs.js';
 import { type ScheduleData, scheduleColumns, scheduleJoins, scheduleRow } from './schedule-rows.js';
 import type { WriterState } from './writer-state.js';
@@ -24,6 +25,7 @@ export class OwnerScheduleReads {
   readonly #resting: Statement<[number], ScheduleData>;
   readonly #ofTask: Statement<[number, string], ScheduleData>;
   readonly #guarded: Statement<[number], GuardedData>;
+  readonly #left: Statement<[number], { nodeGroup: string; taskId: string; change: number }>;
 
   constructor(w: WriterState) {
     this.#w = w;
@@ -40,6 +42,7 @@ export class OwnerScheduleReads {
        LEFT JOIN waiting w ON w.part = g.part AND w.due_at = t.due_at AND w.seq = t.seq
        WHERE g.part = ? AND t.task_id >= '#' AND t.task_id < '$' ORDER BY t.seq`,
     );
+    this.#left = db.prepare('SELECT g.name AS nodeGroup, l.task_id AS taskId, l.change FROM left_runs l JOIN node_group g USING (group_id) WHERE l.part = ? ORDER BY l.last_seq');
   }
 
   readSchedules(partition: number, after: ScheduleKey | undefined, until: number, limit: number): ScheduleRow[] {
@@ -54,7 +57,8 @@ export class OwnerScheduleReads {
   }
 
   load(partition: number): LoadedSchedules {
-    return { guarded: this.#guarded.all(partition).map(guardedRun), resting: this.#resting.all(partition).map(scheduleRow) };
+    const left = this.#left.all(partition).map(({ change, ...task }): LeftRuns => ({ ...task, by: leftBy(change) }));
+    return { guarded: this.#guarded.all(partition).map(guardedRun), resting: this.#resting.all(partition).map(scheduleRow), left };
   }
 }
 

@@ -1,11 +1,12 @@
-import type { Alter, Enroll, Fire, FireRun, PassedTime, Release, Transition } from '../../queue-store.js';
+import type { Alter, EndRuns, Enroll, Fire, FireRun, PassedTime, Release, Transition } from '../../queue-store.js';
 import { finalStateOf, stateCodes } from '../codes.js';
 import { policyOf, policyText } from '../policy-text.js';
 import type { BatchPacker, BatchReader } from './batch-codec.js';
 
 /** The transitions of schedules, as they go to the writer's thread. */
-type OfSchedule = Enroll | Fire | Alter | Release;
+type OfSchedule = Enroll | Fire | Alter | EndRuns | Release;
 
+const enders = ['suspend', 'delete', 'cancel'] as const satisfies EndRuns['by'][];
 const changes = ['suspend', 'resume', 'next', 'delete'] as const satisfies Alter['change'][];
 
 export function packSchedule(packer: BatchPacker, t: OfSchedule): void {
@@ -35,6 +36,11 @@ export function packSchedule(packer: BatchPacker, t: OfSchedule): void {
       packer.numbers.push(packer.name(t.nodeGroup), changes.indexOf(t.change), t.at);
       packer.optional(t.nextAt);
       packer.optional(t.version);
+      packer.bound(t);
+      break;
+    case 'endRuns':
+      packer.texts(t.taskId);
+      packer.numbers.push(packer.name(t.nodeGroup), enders.indexOf(t.by), t.most, t.at);
       break;
     case 'release':
       packer.numbers.push(packer.name(t.nodeGroup), t.seq, t.at);
@@ -58,8 +64,10 @@ export function unpackSchedule(reader: BatchReader, kind: OfSchedule['kind'], pa
     case 'alter':
       return {
         kind, partition, taskId: reader.text(), nodeGroup: reader.name(), change: changes[reader.number()] as Alter['change'], at: reader.number(),
-        nextAt: reader.optional(), version: reader.optional(),
+        nextAt: reader.optional(), version: reader.optional(), ...reader.bound(),
       };
+    case 'endRuns':
+      return { kind, partition, taskId: reader.text(), nodeGroup: reader.name(), by: enders[reader.number()] as EndRuns['by'], most: reader.number(), at: reader.number() };
     case 'release':
       return { kind, partition, nodeGroup: reader.name(), seq: reader.number(), at: reader.number() };
   }

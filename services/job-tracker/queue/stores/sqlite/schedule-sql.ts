@@ -26,11 +26,15 @@ export interface ScheduleSql extends Record<RunName, Statement<unknown[]>> {
   byTask: Statement<[number, string], LiveSchedule>;
   /** What its runs have from it. */
   given: Statement<[number], { priority: number; clientId: number }>;
-  runs: Statement<[number, string, string], LiveRun>;
+  /** By key, from one on to before another one. */
+  runs: Statement<[number, string, string, number], LiveRun>;
+  /** Those of two ranges of keys that workers have. */
+  running: Statement<unknown[], LiveRun>;
+  leftOf: Statement<[number, number, string, number], { lastSeq: number; nextKey: string }>;
   isLastAttempt: Statement<[number, number], number>;
 }
 
-type RunName = 'add' | 'replace' | 'move' | 'alter' | 'remove' | 'addRun' | 'addLive' | 'addPassed' | 'markLast' | 'unmarkLast';
+type RunName = 'add' | 'replace' | 'move' | 'alter' | 'remove' | 'addRun' | 'addLive' | 'addPassed' | 'markLast' | 'unmarkLast' | 'leave' | 'moveLeft' | 'removeLeft';
 
 const liveSelect = 'SELECT sched, seq, part, group_id AS groupId, version, active, next_at AS nextAt FROM schedule';
 
@@ -60,7 +64,15 @@ export function prepareScheduleSql(db: Database): ScheduleSql {
     addRun: run(instanceOf('coalesce(?, job)')),
     addLive: run('INSERT INTO task (group_id, task_id, seq, due_at) VALUES (?, ?, ?, ?)'),
     addPassed: run(instanceOf("x''")),
-    runs: db.prepare('SELECT seq, task_id AS taskKey, due_at AS dueAt FROM task WHERE group_id = ? AND task_id >= ? AND task_id < ?'),
+    runs: db.prepare('SELECT seq, task_id AS taskKey, due_at AS dueAt FROM task WHERE group_id = ? AND task_id >= ? AND task_id < ? ORDER BY task_id LIMIT ?'),
+    running: db.prepare(
+      `SELECT x.seq, i.task_id AS taskKey, i.due_at AS dueAt FROM executing x CROSS JOIN instance i ON i.seq = x.seq
+       WHERE i.group_id = ? AND (i.task_id >= ? AND i.task_id < ? OR i.task_id >= ? AND i.task_id < ?) ORDER BY x.seq`,
+    ),
+    leave: run("INSERT OR REPLACE INTO left_runs (part, group_id, task_id, change, last_seq, next_key) VALUES (?, ?, ?, ?, ?, '')"),
+    leftOf: db.prepare('SELECT last_seq AS lastSeq, next_key AS nextKey FROM left_runs WHERE part = ? AND group_id = ? AND task_id = ? AND change = ?'),
+    moveLeft: run('UPDATE left_runs SET next_key = ? WHERE part = ? AND group_id = ? AND task_id = ? AND change = ?'),
+    removeLeft: run('DELETE FROM left_runs WHERE part = ? AND group_id = ? AND task_id = ? AND change = ?'),
     markLast: run('UPDATE executing SET cancelling = 2 WHERE seq = ? AND cancelling = 0'),
     unmarkLast: run('UPDATE executing SET cancelling = 0 WHERE seq = ? AND cancelling = 2'),
     isLastAttempt: db.prepare<[number, number], number>('SELECT 1 FROM executing WHERE seq = ? AND attempt = ? AND cancelling = 2').pluck(),

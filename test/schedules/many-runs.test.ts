@@ -1,0 +1,93 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { encodeJob } from '../../shared/grpc/job-codec.js';
+import { checkJob } from '../../shared/job/check-job.js';
+import { ScheduleBench } from './schedule-bench.js';
+
+const slots = 8;
+const waiting = 2_500;
+
+describe('a schedule of which very many runs wait', () => {
+  let bench: ScheduleBench;
+  /** With a worker when it is ended. */
+  let begun: string[];
+
+  beforeEach(async () => {
+    bench = await ScheduleBench.start();
+    // It does not fire while the test goes on.
+    await bench.repeat({ rely_on_prev_cycle: false, trigger_time: bench.now + 86_400_000, max_retry_times: 3, retry_policy: { delay: 1_000 } });
+    await bench.crowd(slots + waiting);
+    await bench.got(slots);
+    begun = [...bench.worker.got];
+  });
+
+  afterEach(async () => {
+    await bench.stop();
+  });
+
+  const group = () => bench.bench.core.groups.group('g', 0);
+  const inState = async (state: 'READY' | 'CANCELLED') => {
+    let [count, before]: [number, number | undefined] = [0, undefined];
+    do {
+      const page = await bench.bench.store.listInstances({ nodeGroup: 'g', taskId: 'task', states: [state], before, limit: 1_000 });
+      count += page.rows.length;
+      before = page.nextBefore;
+    } while (before !== undefined);
+    return count;
+  };
+  const allEnded = () => bench.until(() => group().readyCount + group().waiting === 0, 'all have ended');
+  const another = async (nodeGroup: string) => {
+    const [result] = await bench.bench.core.admission.submit([encodeJob(checkJob({ task_id: `of ${nodeGroup}`, node_group: nodeGroup }))], false);
+    return result !== undefined && 'instance_id' in result ? (result.instance_id ?? '') : '';
+  };
+
+  it('is deleted at once, and what waits ends in parts: none of it begins meanwhile, others do', async () => {
+    const elsewhere = bench.bench.worker(1, 'h');
+    const { cancelled, running, more } = await bench.control.remove(bench.name);
+    expect([cancelled.length, running.toSorted(), more]).toEqual([1_000, begun.toSorted(), true]);
+    expect(await inState('READY')).toBeGreaterThan(0);
+    // Slots are free, and the attempt of the first one is not the last one that fails.
+    bench.worker.finish(begun.slice(0, 4), 'EXCEPTION');
+    const other = await another('h');
+    await bench.until(() => elsewhere.got.includes(other), 'the job of another group runs');
+    await allEnded();
+    expect(await inState('CANCELLED')).toBe(waiting);
+    expect(bench.worker.got).toEqual(begun);
+    expect((await bench.instance(begun[0] ?? '')).state).toBe('FAILED');
+    // The group goes on.
+    const after = await another('g');
+    expect(await bench.got(slots + 1)).toBe(after);
+  });
+
+  it('is deleted for good when its owner dies in between', async () => {
+    await bench.control.remove(bench.name);
+    await bench.takeOver();
+    expect(await inState('READY')).toBeGreaterThan(0);
+    bench.worker.finish(begun);
+    await allEnded();
+    expect(await inState('CANCELLED')).toBe(waiting);
+    expect(bench.worker.got).toEqual(begun);
+  });
+
+  it('is suspended, and what it fires after a resume goes on, whatever is left to end', async () => {
+    await bench.control.suspend(bench.name);
+    await bench.control.resume(bench.name);
+    const { instanceId } = await bench.trigger();
+    await bench.takeOver();
+    bench.worker.finish(begun);
+    expect(await bench.got(slots + 1)).toBe(instanceId);
+    await bench.finish(instanceId);
+    expect(await inState('CANCELLED')).toBe(waiting);
+    expect(bench.worker.got).toEqual([...begun, instanceId]);
+  });
+
+  it('is cancelled with its task, also when a delete of it is not through', async () => {
+    await bench.control.remove(bench.name);
+    const cancelled = await bench.bench.core.cancellation.cancel({ instance_id: '', task_id: 'task', node_group: 'g' });
+    expect(cancelled).toMatchObject({ outcome: 'CANCEL_OUTCOME_CANCELLING', more: true });
+    await allEnded();
+    bench.worker.finish(begun, 'CANCELLED');
+    await bench.until(() => group().executing === 0, 'the workers have stopped');
+    expect(await inState('CANCELLED')).toBe(slots + waiting);
+    expect(bench.worker.got).toEqual(begun);
+  });
+});
