@@ -39,7 +39,6 @@ import type { AdminParts } from './rpc/admin-service.js';
 import { clusterStatus } from './rpc/cluster-status.js';
 import { trackerFacts } from './rpc/tracker-facts.js';
 import { DueTimer } from './schedule/due-timer.js';
-import { EndingRuns } from './schedule/ending-runs.js';
 import { GuardedRuns } from './schedule/guarded-runs.js';
 import { ScheduleControl } from './schedule/schedule-control.js';
 import { Schedules } from './schedule/schedules.js';
@@ -95,7 +94,6 @@ export class TrackerCore {
   readonly #dispatcher: Dispatcher;
   readonly #dueTimer: DueTimer;
   readonly #scheduler: Schedules;
-  readonly #ending: EndingRuns;
   readonly #disk: DiskGuard;
   readonly #lost: LostAttempts;
   readonly #retention: Retention;
@@ -168,11 +166,10 @@ export class TrackerCore {
     const shared = { groups: this.groups, pipeline: this.#pipeline, dispatcher: this.#dispatcher, dueTimer: this.#dueTimer, backlog: new Backlog(config.backlogLimit), clock };
     const settlement = new AttemptSettlement({ ...shared, workers: this.directory, feedback: this.delivery, runs: guarded });
     this.#scheduler = new Schedules({ ...shared, settlement, guarded, store, newId, log });
-    this.#ending = new EndingRuns({ ...shared, settlement });
     this.admission = new Admission({ ...shared, newId, ownership: this.ownership, disk: this.#disk, enrollment: new Enrollment(this.#pipeline, this.#scheduler), queries: store, settings: { retentionMs: config.retention } });
     this.limits = new LimitSetting(this.ownership, this.groups, this.#pipeline, this.#dispatcher);
-    this.cancellation = new Cancellation(this.ownership, this.#pipeline, settlement, this.#scheduler, this.#ending, clock);
-    this.schedules = new ScheduleControl({ ...shared, ownership: this.ownership, settlement, schedules: this.#scheduler, guarded, ending: this.#ending, store, disk: this.#disk, retentionMs: config.retention, newId });
+    this.cancellation = new Cancellation(this.ownership, this.#pipeline, settlement, this.#scheduler, clock);
+    this.schedules = new ScheduleControl({ ...shared, ownership: this.ownership, settlement, schedules: this.#scheduler, guarded, store, disk: this.#disk, retentionMs: config.retention, newId });
     this.#lost = new LostAttempts(this.groups, settlement, this.directory, clock, log);
     this.results = new ResultIntake(this.groups, this.#pipeline, settlement, this.directory, this.#lost, log);
     this.logs = new LogIntake(store, (session) => this.directory.touched(session), log);
@@ -281,7 +278,6 @@ export class TrackerCore {
   #ownershipEvents(): { adopted(partition: number, schedules: LoadedSchedules): void; dropped(partitions: readonly number[]): void; fenced(): void } {
     return {
       adopted: (partition, schedules) => {
-        this.#ending.adopted(partition, schedules.left);
         this.directory.adopted(partition);
         this.delivery.adopted();
         this.clientMasters.adopted(partition);

@@ -128,7 +128,7 @@ describe('managing a schedule', () => {
       const first = await bench.got(1);
       await bench.until(async () => (await bench.runs()).length === 2, 'one waits');
       const second = (await bench.runs())[1]?.id;
-      expect(await bench.control.remove(bench.name)).toEqual({ running: [first], cancelled: [second] });
+      expect(await bench.control.remove(bench.name)).toEqual({ running: [first], cancelled: [second], more: false });
       const { control, name } = bench;
       for (const again of [() => control.remove(name), () => control.suspend(name), () => control.resume(name), () => bench.trigger()]) {
         await expect(again()).rejects.toMatchObject({ reason: 'NOT_FOUND', message: expect.stringContaining('lts schedule get') });
@@ -171,13 +171,17 @@ describe('managing a schedule', () => {
       expect(bench.worker.got).toEqual([first]);
     });
 
-    it('names the first thousand of very many runs, and counts them all', async () => {
+    it('names the first thousand of very many runs, tells that there are more, and ends them all', async () => {
       await bench.cron({ cron_expression: '0 0 1 1 *', rely_on_prev_cycle: false });
       await Promise.all(Array.from({ length: 1_100 }, () => bench.trigger()));
       const answer = await bench.bench.core.cancellation.cancel({ node_group: 'g', task_id: 'task', instance_id: '' });
       expect(answer.instance_ids).toHaveLength(1_000);
-      // The runs and the schedule.
-      expect(answer.instance_count).toBe(1_101);
+      // What was looked at before the answer, and the schedule.
+      expect(answer).toMatchObject({ instance_count: 1_001, more: true });
+      const { groups } = bench.bench.core;
+      await bench.until(() => groups.group('g', 0).readyCount === 0 && !groups.isHalted('g'), 'all have ended');
+      const { rows } = await bench.bench.store.listInstances({ nodeGroup: 'g', taskId: 'task', states: ['CANCELLED', 'CANCELLING'], before: undefined, limit: 2_000 });
+      expect(rows).toHaveLength(1_100);
     });
 
     it('cancels a schedule that has no run, also a suspended one', async () => {

@@ -9,7 +9,6 @@ import type { AttemptSettlement } from '../complete/settle-attempt.js';
 import type { Ownership } from '../lead/ownership.js';
 import type { CommitPipeline, Settle } from '../queue/commit-pipeline.js';
 import type { Cancel, CancelOutcome } from '../queue/queue-store.js';
-import type { EndingRuns } from '../schedule/ending-runs.js';
 import type { Schedules } from '../schedule/schedules.js';
 
 /** Takes jobs back: what waits ends at once, what runs is asked to stop, a schedule fires no more. */
@@ -18,15 +17,13 @@ export class Cancellation {
   readonly #pipeline: CommitPipeline;
   readonly #settlement: AttemptSettlement;
   readonly #schedules: Schedules;
-  readonly #ending: EndingRuns;
   readonly #clock: Clock;
 
-  constructor(ownership: Ownership, pipeline: CommitPipeline, settlement: AttemptSettlement, schedules: Schedules, ending: EndingRuns, clock: Clock) {
+  constructor(ownership: Ownership, pipeline: CommitPipeline, settlement: AttemptSettlement, schedules: Schedules, clock: Clock) {
     this.#ownership = ownership;
     this.#pipeline = pipeline;
     this.#settlement = settlement;
     this.#schedules = schedules;
-    this.#ending = ending;
     this.#clock = clock;
   }
 
@@ -50,7 +47,7 @@ export class Cancellation {
         this.#settlement.cancelled(nodeGroup, done);
         resolve(toResponse(done));
       };
-      if (id === '') this.#ending.end(cancel, 'cancel', settle);
+      if (id === '') this.#schedules.ending.end(cancel, 'cancel', settle);
       else this.#pipeline.add(cancel, settle);
     });
   }
@@ -69,6 +66,6 @@ function toResponse({ cancelled: instances, cancelling, ended, schedule, left }:
   return named('CANCEL_OUTCOME_ALREADY_ENDED', ended);
 }
 
-function named(outcome: NonNullable<CancelJobResponse['outcome']>, ids: readonly string[], more = false): CancelJobResponse {
-  return { outcome, instance_ids: ids.slice(0, mostNamed), instance_count: ids.length, more };
+function named(outcome: NonNullable<CancelJobResponse['outcome']>, ids: readonly string[], more?: true): CancelJobResponse {
+  return { outcome, instance_ids: ids.slice(0, mostNamed), instance_count: ids.length, ...(more === undefined ? {} : { more }) };
 }

@@ -50,7 +50,7 @@ export function scheduleService(handlers: Handlers, { schedules, store, ownershi
       return { schedule: toSchedule(schedule, nextTimes), changed };
     }),
     DeleteSchedule: unary(async (request: Named) => {
-      const { running, cancelled } = await schedules.remove(nameIn(request));
+      const { running, cancelled, more } = await schedules.remove(nameIn(request));
       return { running_instance_ids: running.slice(0, mostNamed), cancelled_instance_ids: cancelled.slice(0, mostNamed), running_count: running.length, cancelled_count: cancelled.length, more };
     }),
     TriggerSchedule: unary(async ({ _payload, ...request }: TriggerScheduleRequest__Output) => {

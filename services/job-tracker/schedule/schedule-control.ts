@@ -15,7 +15,6 @@ import type { Backlog } from '../queue/backlog.js';
 import type { CommitPipeline, Settle } from '../queue/commit-pipeline.js';
 import type { OwnedGroups } from '../queue/owned-groups.js';
 import { type Alter, type AlterOutcome, heldUntil, type PastSchedule, type QueueStore, type ScheduleRow } from '../queue/queue-store.js';
-import type { EndingRuns } from './ending-runs.js';
 import type { GuardedRuns } from './guarded-runs.js';
 import type { Schedules } from './schedules.js';
 
@@ -51,7 +50,6 @@ export interface ScheduleControlParts {
   settlement: AttemptSettlement;
   schedules: Schedules;
   guarded: GuardedRuns;
-  ending: EndingRuns;
   groups: OwnedGroups;
   backlog: Backlog;
   store: Pick<QueueStore, 'readSchedule' | 'findSchedule' | 'findPastSchedule' | 'findInstance'>;
@@ -119,10 +117,9 @@ export class ScheduleControl {
   /** Ends the schedule. The ids of the runs that go on, and of those that waited; `more`: of very many others end afterwards. */
   async remove(name: ScheduleName): Promise<{ running: string[]; cancelled: string[]; more: boolean }> {
     const partition = this.#require(name);
-    const { result, running, cancelled } = await this.#alter({ kind: 'alter', change: 'delete', partition, nodeGroup: name.nodeGroup, taskId: name.taskId, at: this.#parts.clock.now() });
+    const { result, running, cancelled, left } = await this.#alter({ kind: 'alter', change: 'delete', partition, nodeGroup: name.nodeGroup, taskId: name.taskId, at: this.#parts.clock.now() });
     if (result === 'unknown') throw notFound(name);
-    return { running: running.map(({ id }) => id), cancelled: cancelled.map(({ id }) => id) };
-import type { EndingRuns } from './ending-runs.js';
+    return { running: running.map(({ id }) => id), cancelled: cancelled.map(({ id }) => id), more: left === true };
   }
 
   /** One run now. Throws INSTANCE_ID_CONFLICT when the id is that of something else, BACKLOG_FULL when too many wait, DISK_LOW. */
@@ -213,7 +210,7 @@ import type { EndingRuns } from './ending-runs.js';
 
   /** Stores the change; memory follows. */
   #alter(alter: Alter, row?: ScheduleRow): Promise<AlterOutcome> {
-    const { pipeline, schedules, settlement, ending } = this.#parts;
+    const { pipeline, schedules, settlement } = this.#parts;
     const { change, partition, nodeGroup, taskId, nextAt, at } = alter;
     return new Promise((resolve, reject) => {
       const settle: Settle = (outcome, error) => {
@@ -224,7 +221,7 @@ import type { EndingRuns } from './ending-runs.js';
         settlement.cancelled(nodeGroup, { cancelled: altered.cancelled, cancelling: [] });
         resolve(altered);
       };
-      if (change === 'suspend' || change === 'delete') ending.end(alter, change, settle);
+      if (change === 'suspend' || change === 'delete') schedules.ending.end(alter, change, settle);
       else pipeline.add(alter, settle);
     });
   }

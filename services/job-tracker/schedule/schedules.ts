@@ -9,6 +9,7 @@ import type { FireOutcome, FireRun, LoadedSchedules, QueueStore, ScheduleRow } f
 import { isByHand, runKey, timeOf } from '../queue/task-key.js';
 import { told } from './blocking.js';
 import { isGuardedPlan } from './decide-fire.js';
+import { EndingRuns } from './ending-runs.js';
 import { FireTimer } from './fire-timer.js';
 import { Firing } from './firing.js';
 import type { GuardedRuns, GuardedTask } from './guarded-runs.js';
@@ -40,12 +41,14 @@ export interface RunByHand {
 
 /**
  * All that the owner does for schedules by itself: it fires them (fire-timer.ts, firing.ts), lets held runs go
- * (held-runs.ts) and sets the next time of a fixed delay (resting-schedules.ts). Memory follows the commits: whoever
+ * (held-runs.ts), sets the next time of a fixed delay (resting-schedules.ts) and ends what is to end of very many runs
+ * (ending-runs.ts). Memory follows the commits: whoever
  * changes a schedule tells `stands` or `gone`, in their order.
  */
 export class Schedules {
   readonly plans = new PlanCache();
   readonly timer: FireTimer;
+  readonly ending: EndingRuns;
   readonly #groups: OwnedGroups;
   readonly #guarded: GuardedRuns;
   readonly #firing: Firing;
@@ -59,6 +62,7 @@ export class Schedules {
     this.#guarded = guarded;
     this.#clock = clock;
     this.#firing = new Firing({ ...parts, plans: this.plans });
+    this.ending = new EndingRuns(parts);
     this.#held = new HeldRuns(groups, pipeline, dispatcher, clock);
     const ends = {
       fires: (partition: number, row: ScheduleRow) => this.timer.put(partition, row),
@@ -68,8 +72,9 @@ export class Schedules {
     this.timer = new FireTimer({ groups, store, firing: this.#firing, rests: (partition, row) => this.#resting.put(partition, row), clock, log });
   }
 
-  /** The partition is loaded: its held runs go when they may, its fires are read. */
-  adopted(partition: number, { guarded, resting }: LoadedSchedules): void {
+  /** The partition is loaded, and nothing of it handed out: its held runs go when they may, its fires are read. */
+  adopted(partition: number, { guarded, resting, left }: LoadedSchedules): void {
+    this.ending.adopted(partition, left);
     this.#guarded.load(partition, guarded);
     this.#resting.drop(partition);
     for (const row of resting) this.#resting.put(partition, row);
