@@ -59,7 +59,7 @@ export function leftRuns(bench: () => StoreBench): void {
     expect(await open.one(endRuns('delete'))).toEqual({ kind: 'endRuns', cancelled: [ended(0, 'waiting'), ended(1)], left: false });
     expect((await open.store.load(0)).schedules.left).toEqual([]);
     expect(await open.one(endRuns('delete'))).toEqual({ kind: 'endRuns', cancelled: [], left: false });
-    expect(await open.store.findInstance({ id: id(1).id })).toMatchObject({ state: 'CANCELLED', endedAt: t0 + 5, message: 'cancelled: its schedule was deleted' });
+    expect(await open.store.findInstance({ id: id(1).id })).toMatchObject({ state: 'CANCELLED', endedAt: t0 + 5, message: expect.stringMatching(/its schedule was deleted/) });
     expect(await open.store.recount('group', 100)).toEqual({ waiting: 0, ready: 0 });
     expect(await open.store.readFeedback('clients', allPartitions, 0, t0, 10)).toHaveLength(6);
     expect(await open.one(finish(id(2).seq))).toMatchObject({ applied: true });
