@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { newId } from '../../shared/ids.js';
-import { heldUntil } from '../../services/job-tracker/queue/queue-store.js';
+import { type FireRun, heldUntil } from '../../services/job-tracker/queue/queue-store.js';
 import { runKey } from '../../services/job-tracker/queue/task-key.js';
 import { admit, allPartitions, alter, cancel, enroll, finish, fire, fireRun, OpenStore, passed, promote, release, retry, start, t0, worker, type StoreBench } from './queue-store-bench.js';
 
@@ -275,5 +275,22 @@ export function fires(bench: () => StoreBench): void {
     expect(await open.stateOf(runningId)).toBe('EXECUTING');
     expect((await open.store.load(0)).schedules.guarded).toMatchObject([{ id: runningId }]);
     expect(await open.store.readFeedback('clients', allPartitions, 0, t0, 10)).toMatchObject([{ state: 'DISCARDED' }, { state: 'FAILED' }, { state: 'CANCELLED' }]);
+  });
+
+  it('reads the live runs that are not guarded, by key, of this task alone', async () => {
+    const open = await opened();
+    const schedule = await open.enrolled();
+    const other = await open.enrolled({ taskId: 'task2' });
+    const free = (at: number, values: Partial<FireRun> = {}, task = 'task') => fireRun(at, { taskKey: runKey(task, false, at), ...values });
+    const runs = [free(t0 + 4), free(t0 + 3, { start: { worker, fence: 1 } }), free(t0 + 2), free(t0 + 1, { held: true }), fireRun(t0 + 5)];
+    const seqs = await open.made(schedule, runs);
+    await open.made(other, [free(t0, {}, 'task2')]);
+    await open.one(retry(seqs[1] ?? 0, t0 + 500));
+    await open.one(cancel({ id: runs[2]?.id ?? '' }));
+    const row = (i: number) => ({ seq: seqs[i], id: runs[i]?.id, nodeGroup: 'group', taskKey: runs[i]?.taskKey });
+    const all = [{ ...row(3), stands: 'held', dueAt: heldUntil }, { ...row(1), stands: 'waiting', dueAt: t0 + 500 }, { ...row(0), stands: 'active', dueAt: t0 + 4 }];
+    expect(await open.store.readFreeRuns('group', 'task', 10)).toEqual(all);
+    expect(await open.store.readFreeRuns('group', 'task', 2)).toEqual(all.slice(0, 2));
+    expect(await open.store.readFreeRuns('nobody', 'task', 10)).toEqual([]);
   });
 }

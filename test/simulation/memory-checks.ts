@@ -1,4 +1,5 @@
 import type { GroupLimits } from '../../services/job-tracker/queue/queue-store.js';
+import { isGuarded } from '../../services/job-tracker/queue/task-key.js';
 import type { SimTracker } from './sim-tracker.js';
 import type { World } from './world.js';
 
@@ -27,7 +28,7 @@ export function compareMemory(world: World, tracker: SimTracker): void {
       executing.delete(execution.id);
     }
     const runs = (all: readonly { id: string; stands: string }[]): string => all.map(({ id, stands }) => `${id} ${stands}`).toSorted().join();
-    const guarded = [...tracker.core.guarded.all()].filter((task) => task.partition === partition).flatMap((task) => task.runs);
+    const guarded = [...tracker.core.guarded.all()].filter((task) => task.partition === partition).flatMap((task) => task.runs).filter(({ taskKey }) => isGuarded(taskKey));
     if (runs(guarded) !== runs(loaded.schedules.guarded)) world.history.violate(16, `${where}: guarded runs are ${runs(guarded)} in memory and ${runs(loaded.schedules.guarded)} in the store`);
     for (const id of executing.keys()) world.history.violate(16, `${where}: ${id} executes in the store only`);
   }

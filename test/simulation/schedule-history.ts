@@ -44,6 +44,8 @@ export class ScheduleHistory {
   readonly #tasks = new Map<string, Task>();
   /** Runs that waited when their end was asked for. */
   readonly #stopped = new Set<string>();
+  /** Of each run: the number of its schedule, which stays when it is replaced. */
+  readonly #scheds = new Map<string, number>();
   /** Of each run: its schedule. */
   readonly madeBy = new Map<string, SimSchedule>();
 
@@ -136,8 +138,10 @@ export class ScheduleHistory {
     for (const run of t.runs) {
       const row = tables.byId.get(run.id);
       this.madeBy.set(run.id, schedule);
+      this.#scheds.set(run.id, t.sched);
       if (isGuarded(run.taskKey) !== schedule.blocking.limit > 0) this.#violate(11, `${run.id} of ${schedule.id} has the key ${run.taskKey}`);
       if (run.held) continue;
+      this.#withinLimit(schedule, t, tables);
       this.#goes(row, tables);
       if (run.start !== undefined) this.#started(row, run.start.fence);
     }
@@ -216,6 +220,13 @@ export class ScheduleHistory {
     if (count < 0) {
       if (over) this.#violate(12, `${id} has no end, and ended after ${track.runs} runs`);
     } else if (track.runs > count || over !== (track.runs === count)) this.#violate(12, `${id} was to run ${count} times, has ${track.runs} runs and is ${over ? 'over' : 'not over'}`);
+  }
+
+  /** 11: a run that goes at once counts all that go, also those that the schedule has made before it had a limit. */
+  #withinLimit({ id, blocking }: SimSchedule, t: Fire, tables: Tables): void {
+    if (blocking.limit === 0) return;
+    const going = [...tables.live.values()].filter((each) => this.#scheds.get(each.id) === t.sched && each.dueAt !== heldUntil);
+    if (going.length > blocking.limit) this.#violate(11, `${id} has ${going.length} runs that go, its limit is ${blocking.limit}`);
   }
 
   /** 11: one more run goes, and they are within the limit of one of the schedules that the task had. */

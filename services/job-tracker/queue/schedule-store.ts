@@ -42,7 +42,7 @@ export interface ScheduleRow {
   job: Buffer | undefined;
 }
 
-/** A live run of a schedule that limits how many live at once (its key is guarded). */
+/** A live run of a schedule that limits how many live at once (its key is guarded), or limits them by now. */
 export interface GuardedRun {
   seq: number;
   id: string;
@@ -233,6 +233,8 @@ export interface ScheduleReads {
   readSchedules(partition: number, after: ScheduleKey | undefined, until: number, limit: number): Promise<ScheduleRow[]>;
   /** The live schedule of a task. */
   readSchedule(nodeGroup: string, taskId: string): Promise<ScheduleRow | undefined>;
+  /** Live runs of a task whose key is not guarded, by key. */
+  readFreeRuns(nodeGroup: string, taskId: string, limit: number): Promise<GuardedRun[]>;
 }
 
 /** What the new owner of a partition is told of its schedules. */

@@ -41,5 +41,10 @@ export function taskIdOf(key: TaskKey): string {
 
 /** Keys from the first (inclusive) to the second (exclusive) are those of runs of this task. */
 export function runKeyRanges(taskId: string): [from: string, to: string][] {
-  return [[`#${taskId}#`, `#${taskId}$`], [`$${taskId}#`, `$${taskId}$`]];
+  return [[`#${taskId}#`, `#${taskId}$`], freeRunKeys(taskId)];
+}
+
+/** The same of those that are not guarded. */
+export function freeRunKeys(taskId: string): [from: string, to: string] {
+  return [`$${taskId}#`, `$${taskId}$`];
 }

@@ -32,7 +32,7 @@ function bench(byHand = true) {
   const stored: { fire: Fire; settle: Settle }[] = [];
   const pipeline = { add: (fire: Fire, settle: Settle) => void stored.push({ fire, settle }) } as unknown as CommitPipeline;
   const dispatcher = { reserve: () => undefined, enter: () => undefined } as never;
-  const firing = new Firing({ groups, pipeline, dispatcher, settlement: {} as never, guarded: new GuardedRuns(() => undefined), plans: new PlanCache(), backlog: new Backlog(1_000), clock, newId: () => 'by-time', log });
+  const firing = new Firing({ groups, pipeline, dispatcher, settlement: {} as never, guarded: new GuardedRuns(() => undefined), free: { mayBe: () => false } as never, plans: new PlanCache(), backlog: new Backlog(1_000), clock, newId: () => 'by-time', log });
   const row: ScheduleRow & { nextAt: number } = {
     sched: 1, version: 1, id: 's', nodeGroup: 'g', taskId: 't', type: 'default', priority: 100, needFeedback: false, submitNodeGroup: '', policy, plan: planToText(plan),
     state: 'ACTIVE', nextAt: clock.now(), fires: 0, lastAt: undefined, createdAt: 0, updatedAt: 0, job: undefined,

@@ -10,8 +10,9 @@ import type { CommitPipeline } from '../queue/commit-pipeline.js';
 import type { GroupQueue, OwnedGroups, OwnedPartition } from '../queue/owned-groups.js';
 import type { Cancel, CancelOutcome, Fire, FireOutcome, FireRun, Outcome, ScheduleRow } from '../queue/queue-store.js';
 import type { GivesWay } from './blocking.js';
-import { decideFire, type DueSchedule } from './decide-fire.js';
+import { decideFire, type DueSchedule, isGuardedPlan } from './decide-fire.js';
 import type { FiringRow } from './fire-window.js';
+import type { FreeRuns } from './free-runs.js';
 import type { GuardedRuns } from './guarded-runs.js';
 import type { PlanCache } from './plan-cache.js';
 
@@ -34,6 +35,7 @@ export class Firing {
   readonly #dispatcher: Dispatcher;
   readonly #settlement: AttemptSettlement;
   readonly #guarded: GuardedRuns;
+  readonly #free: FreeRuns;
   readonly #plans: PlanCache;
   readonly #backlog: Backlog;
   readonly #clock: Clock;
@@ -48,6 +50,7 @@ export class Firing {
     dispatcher: Dispatcher;
     settlement: AttemptSettlement;
     guarded: GuardedRuns;
+    free: FreeRuns;
     plans: PlanCache;
     backlog: Backlog;
     clock: Clock;
@@ -59,6 +62,7 @@ export class Firing {
     this.#dispatcher = parts.dispatcher;
     this.#settlement = parts.settlement;
     this.#guarded = parts.guarded;
+    this.#free = parts.free;
     this.#plans = parts.plans;
     this.#backlog = parts.backlog;
     this.#clock = parts.clock;
@@ -71,9 +75,13 @@ export class Firing {
    * is on its way into the store, by hand or of the schedule that this one replaces, is waited for: no time is given up for
    * a run that may never come. Gives how many runs and passed times are on their way into the store; 0: not known yet.
    */
-  fire(owned: OwnedPartition, row: FiringRow, fired: (next: ScheduleRow | undefined, outcome: FireOutcome | undefined, error: LtsError | undefined) => void): number {
+  fire(owned: OwnedPartition, row: FiringRow, fired: (next: ScheduleRow | undefined, outcome: FireOutcome | undefined, error: LtsError | undefined) => void, counted = false): number {
     const now = this.#clock.now();
     const { plan, timetable } = this.#plans.of(row);
+    if (!counted && isGuardedPlan(plan) && this.#free.mayBe(row)) {
+      this.#free.count(owned, row, (isOwned) => (isOwned ? this.fire(owned, row, fired, true) : fired(undefined, undefined, undefined)));
+      return 0;
+    }
     const live = this.#guarded.find(row.nodeGroup, row.taskId)?.runs ?? [];
     if (live.some(({ seq }) => seq === undefined)) {
       this.#waiting.push(() => (this.#groups.partitions.get(owned.partition) === owned ? this.fire(owned, row, fired) : fired(undefined, undefined, undefined)));

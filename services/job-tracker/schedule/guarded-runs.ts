@@ -17,6 +17,10 @@ export interface GuardedTask {
   limit: number;
   /** In the order in which they were made. */
   runs: OwnedRun[];
+  /** Runs from when the schedule had no limit are among them: it was looked for them. */
+  counted: boolean;
+  /** There were more of these than are kept. */
+  more: boolean;
 }
 
 /** Where the runs of one schedule are found. */
@@ -37,7 +41,8 @@ export function hasScheduledRun(task: GuardedTask | undefined): boolean {
 }
 
 /**
- * The live guarded runs of the owned partitions, by schedule. Fed by the load of a partition, by fires, ends, cancels and
+ * The live guarded runs of the owned partitions, by schedule, and those from when a schedule had no limit, once it was
+ * looked for them (free-runs.ts). Fed by the load of a partition, by fires, ends, cancels and
  * retries, in the order of their commits. A run that is on its way into the store counts already: its place is taken.
  */
 export class GuardedRuns {
@@ -85,7 +90,24 @@ export class GuardedRuns {
     if (guarded.length === 0) return;
     const task = this.#task(partition, nodeGroup, taskId);
     task.limit = Math.max(1, limit);
+    if (task.runs.length === 0) task.counted = true;
     for (const { id, taskKey, held } of guarded) this.#add(task, { id, taskKey, stands: held ? 'held' : 'active', seq: undefined });
+  }
+
+  /** Live runs from when the schedule had no limit. `more`: there are further ones. */
+  count(partition: number, nodeGroup: string, taskId: string, rows: readonly GuardedRun[], more: boolean): void {
+    const known = this.find(nodeGroup, taskId);
+    if (known === undefined && rows.length === 0) return;
+    const task = known ?? this.#task(partition, nodeGroup, taskId);
+    for (const { id, taskKey, stands, seq } of rows) if (!this.#byId.has(id)) this.#add(task, { id, taskKey, stands, seq });
+    task.counted = true;
+    task.more = more;
+  }
+
+  /** The schedule is another one by now: it may have had no limit meanwhile. */
+  replaced(nodeGroup: string, taskId: string): void {
+    const task = this.find(nodeGroup, taskId);
+    if (task !== undefined) this.#recount(task);
   }
 
   /** A run is in the store. */
@@ -104,6 +126,7 @@ export class GuardedRuns {
     const { task } = run;
     this.#byId.delete(id);
     task.runs = task.runs.filter((each) => each !== run);
+    if (task.more && task.runs.every(({ taskKey }) => isGuarded(taskKey))) this.#recount(task);
     if (task.runs.length === 0) this.#tasks.delete(taskName(task.nodeGroup, task.taskId));
     this.#ended(task);
   }
@@ -118,6 +141,11 @@ export class GuardedRuns {
     this.#stand(id, 'active');
   }
 
+  #recount(task: GuardedTask): void {
+    task.counted = false;
+    task.more = false;
+  }
+
   #stand(id: string, stands: OwnedRun['stands']): void {
     const run = this.#byId.get(id);
     if (run !== undefined) run.stands = stands;
@@ -127,7 +155,7 @@ export class GuardedRuns {
     const name = taskName(nodeGroup, taskId);
     const known = this.#tasks.get(name);
     if (known !== undefined) return known;
-    const task: GuardedTask = { partition, nodeGroup, taskId, limit: 1, runs: [] };
+    const task: GuardedTask = { partition, nodeGroup, taskId, limit: 1, runs: [], counted: false, more: false };
     this.#tasks.set(name, task);
     return task;
   }

@@ -12,6 +12,7 @@ import { isGuardedPlan } from './decide-fire.js';
 import { EndingRuns } from './ending-runs.js';
 import { FireTimer } from './fire-timer.js';
 import { Firing } from './firing.js';
+import { FreeRuns } from './free-runs.js';
 import type { GuardedRuns, GuardedTask } from './guarded-runs.js';
 import { HeldRuns } from './held-runs.js';
 import { PlanCache } from './plan-cache.js';
@@ -25,7 +26,7 @@ export interface SchedulesParts {
   settlement: AttemptSettlement;
   guarded: GuardedRuns;
   backlog: Backlog;
-  store: Pick<QueueStore, 'readSchedules' | 'readSchedule'>;
+  store: Pick<QueueStore, 'readSchedules' | 'readSchedule' | 'readFreeRuns'>;
   newId: (now: number) => string;
   clock: Clock;
   log: Logger;
@@ -51,6 +52,7 @@ export class Schedules {
   readonly ending: EndingRuns;
   readonly #groups: OwnedGroups;
   readonly #guarded: GuardedRuns;
+  readonly #free: FreeRuns;
   readonly #firing: Firing;
   readonly #held: HeldRuns;
   readonly #resting: RestingSchedules;
@@ -61,9 +63,10 @@ export class Schedules {
     this.#groups = groups;
     this.#guarded = guarded;
     this.#clock = clock;
-    this.#firing = new Firing({ ...parts, plans: this.plans });
+    this.#free = new FreeRuns(parts);
+    this.#firing = new Firing({ ...parts, free: this.#free, plans: this.plans });
     this.ending = new EndingRuns(parts);
-    this.#held = new HeldRuns(groups, pipeline, dispatcher, clock);
+    this.#held = new HeldRuns(groups, pipeline, dispatcher, this.#free, clock);
     const ends = {
       fires: (partition: number, row: ScheduleRow) => this.timer.put(partition, row),
       unclear: (partition: number, nodeGroup: string, taskId: string) => this.timer.readAgain(partition, nodeGroup, taskId),
@@ -122,6 +125,7 @@ export class Schedules {
   /** It was replaced: what it owes, only the store knows. */
   replaced(partition: number, nodeGroup: string, taskId: string): void {
     this.gone(partition, nodeGroup, taskId);
+    this.#guarded.replaced(nodeGroup, taskId);
     this.timer.readAgain(partition, nodeGroup, taskId);
   }
 
@@ -142,9 +146,10 @@ export class Schedules {
   }
 
   /** One run beside the scheduled ones. Rejects with what kept it from the store. */
-  runByHand(partition: number, row: ScheduleRow, { id, scheduledAt, job }: RunByHand): Promise<FireOutcome & { held: boolean }> {
+  async runByHand(partition: number, row: ScheduleRow, { id, scheduledAt, job }: RunByHand): Promise<FireOutcome & { held: boolean }> {
     const owned = this.#groups.partitions.get(partition);
     const { plan } = this.plans.of(row);
+    if (owned !== undefined && isGuardedPlan(plan) && this.#free.mayBe(row)) await new Promise<boolean>((resolve) => this.#free.count(owned, row, resolve));
     const { nodeGroup, taskId, sched, version } = row;
     const task = this.#guarded.find(nodeGroup, taskId);
     const held = isGuardedPlan(plan) && task !== undefined && task.runs.length >= plan.blocking.limit;

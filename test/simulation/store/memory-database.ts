@@ -5,6 +5,7 @@ import {
 } from '../../../services/job-tracker/queue/queue-store.js';
 import { isByHand, isGuarded, isRunKey } from '../../../services/job-tracker/queue/task-key.js';
 import { timeOfId } from '../../../shared/ids.js';
+import { runsOf } from './end-runs.js';
 import { type EndedSchedule, isBefore, readyRow, type Row, type RowState, small, type StoredSchedule, Tables, taskKey } from './rows.js';
 import { applyTransition } from './transitions.js';
 
@@ -133,6 +134,10 @@ export class MemoryDatabase {
   readSchedule(nodeGroup: string, taskId: string): ScheduleRow | undefined {
     const row = this.tables.schedules.get(taskKey({ nodeGroup, taskId }));
     return row === undefined ? undefined : ownerSchedule(row);
+  }
+
+  readFreeRuns(nodeGroup: string, taskId: string, limit: number): GuardedRun[] {
+    return runsOf(this.tables, { nodeGroup, taskId }).filter(({ key }) => !isGuarded(key)).sort((a, b) => (a.key < b.key ? -1 : 1)).slice(0, limit).map(guardedRun);
   }
 
   findSchedule(nodeGroup: string, taskId: string): ScheduleRow | undefined {

@@ -1,6 +1,6 @@
 import { LtsError } from '../../../shared/errors/lts-error.js';
 import {
-  type CommitBatch, CommitFailed, type ExecutingRow, type FeedbackRow, type FeedbackSettlement, type GroupCounts, type HeldEpoch, type LoadedPartition, type LogRow, type Outcome, type OwnerIdentity, type QueueStore,
+  type CommitBatch, CommitFailed, type ExecutingRow, type FeedbackRow, type FeedbackSettlement, type GroupCounts, type GuardedRun, type HeldEpoch, type LoadedPartition, type LogRow, type Outcome, type OwnerIdentity, type QueueStore,
   type PastSchedule, type ReadyKey, type ReadyRow, type ScheduleKey, type ScheduleRow, type StoredOwner, type StoreHealth, type StoreIdentity,
 } from '../../../services/job-tracker/queue/queue-store.js';
 import type { AttemptRow, InstanceFilter, InstanceRow, InstanceTarget } from '../../../services/job-tracker/queue/status-queries.js';
@@ -185,6 +185,10 @@ export class MemoryStore implements QueueStore {
 
   readSchedule(nodeGroup: string, taskId: string): Promise<ScheduleRow | undefined> {
     return this.#run('readSchedule', (db) => db.readSchedule(nodeGroup, taskId));
+  }
+
+  readFreeRuns(nodeGroup: string, taskId: string, limit: number): Promise<GuardedRun[]> {
+    return this.#run('readFreeRuns', (db) => db.readFreeRuns(nodeGroup, taskId, limit));
   }
 
   listSchedules(filter: Parameters<QueueStore['listSchedules']>[0]): Promise<ScheduleRow[]> {

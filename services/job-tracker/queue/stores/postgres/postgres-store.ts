@@ -23,6 +23,7 @@ import {
   type FeedbackRow,
   type FeedbackSettlement,
   type GroupCounts,
+  type GuardedRun,
   type HeldEpoch,
   type LoadedPartition,
   type LogRow,
@@ -52,7 +53,7 @@ import { load, nextDue, readExecuting, readReady, recount } from './owner-reads.
 import { fenced, owners, release, take } from './ownership.js';
 import { Purge } from './purge.js';
 import { QueueReads } from './queue-reads.js';
-import { findPastSchedule, findSchedule, listSchedules, readSchedule, readSchedules } from './schedule-reads.js';
+import { findPastSchedule, findSchedule, listSchedules, readFreeRuns, readSchedule, readSchedules } from './schedule-reads.js';
 
 /** How the store is opened. */
 export interface PostgresStoreOptions {
@@ -209,6 +210,10 @@ class PostgresStore implements QueueStore {
 
   readSchedule(nodeGroup: string, taskId: string): Promise<ScheduleRow | undefined> {
     return this.#run((query) => readSchedule(query, nodeGroup, taskId));
+  }
+
+  readFreeRuns(nodeGroup: string, taskId: string, limit: number): Promise<GuardedRun[]> {
+    return this.#run((query) => readFreeRuns(query, nodeGroup, taskId, limit));
   }
 
   listSchedules(filter: Parameters<QueueStore['listSchedules']>[0]): Promise<ScheduleRow[]> {

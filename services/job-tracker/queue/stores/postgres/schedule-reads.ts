@@ -1,5 +1,6 @@
 import { type GuardedRun, heldUntil, type LeftRuns, type LoadedSchedules, type PastSchedule, type ScheduleKey, type ScheduleQueries, type ScheduleRow } from '../../queue-store.js';
 import { leftBy, stateCodes as instanceStates } from '../codes.js';
+import { freeRunKeys } from '../../task-key.js';
 import { policyOf } from '../policy-text.js';
 import { searchPast } from '../search-past.js';
 import { smallJobBytes } from '../small-jobs.js';
@@ -76,6 +77,10 @@ interface PastData {
   answeredAt: number | null;
 }
 
+const freeText = `SELECT l.seq, l.id, $1::text AS "nodeGroup", l.task_id AS "taskKey", l.state, l.due_at AS "dueAt"
+  FROM (SELECT * FROM lts.live WHERE group_id = (SELECT group_id FROM lts.node_group WHERE name = $1::text) AND task_id >= $2 AND task_id < $3 AND state > 0
+    ORDER BY group_id, task_id LIMIT $4) l`;
+
 const leftText = `SELECT g.name AS "nodeGroup", l.task_id AS "taskId", l.change FROM lts.left_runs l JOIN lts.node_group g USING (group_id) WHERE l.part = $1 ORDER BY l.last_seq`;
 
 const mostSafe = Number.MAX_SAFE_INTEGER;
@@ -110,9 +115,17 @@ export async function listSchedules(query: RunStatement, { nodeGroup, state, aft
   return scheduleRows(query, listText(where), [nodeGroup, after?.nodeGroup ?? '', after?.taskId ?? '', limit]);
 }
 
+export function readFreeRuns(query: RunStatement, nodeGroup: string, taskId: string, limit: number): Promise<GuardedRun[]> {
+  return guardedRuns(query, freeText, [nodeGroup, ...freeRunKeys(taskId), limit]);
+}
+
+async function guardedRuns(query: RunStatement, text: string, values: unknown[]): Promise<GuardedRun[]> {
+  const { rows } = await query<GuardedData>(text, values);
+  return rows.map(({ state, ...row }) => ({ ...row, stands: state !== 1 ? 'active' : row.dueAt === heldUntil ? 'held' : 'waiting' }));
+}
+
 export async function loadSchedules(query: RunStatement, partition: number): Promise<LoadedSchedules> {
-  const { rows } = await query<GuardedData>(guardedText, [partition]);
-  const guarded = rows.map(({ state, ...row }): GuardedRun => ({ ...row, stands: state !== 1 ? 'active' : row.dueAt === heldUntil ? 'held' : 'waiting' }));
+  const guarded = await guardedRuns(query, guardedText, [partition]);
   const left = (await query<Omit<LeftRuns, 'by'> & { change: number }>(leftText, [partition])).rows.map(({ change, ...task }): LeftRuns => ({ ...task, by: leftBy(change) }));
   return { guarded, left, resting: await scheduleRows(query, dueText, [partition, heldUntil, 0, heldUntil, null]) };
 }

@@ -22,6 +22,7 @@ const policy = fc.record(
 const partition = fc.nat({ max: 255 });
 const ofKind = <K extends Transition['kind']>(kind: K) => ({ kind: fc.constant(kind), partition });
 
+const bound = fc.option(fc.record({ most: count, halted: fc.boolean() }), { nil: undefined });
 const optionalTime = fc.option(time, { nil: undefined });
 const start = fc.option(fc.record({ worker, fence: time }), { nil: undefined });
 
@@ -40,7 +41,7 @@ const transition = fc.oneof(
   }),
   fc.record({ ...ofKind('reassign'), seq: time, attempt: count, worker, at: time }),
   fc.record({ ...ofKind('cancel'), nodeGroup: text, id: text, at: time }),
-  fc.record({ ...ofKind('cancel'), nodeGroup: text, taskId: text, at: time }),
+  fc.record({ ...ofKind('cancel'), nodeGroup: text, taskId: text, at: time, bound }),
   fc.record({ ...ofKind('cancel'), nodeGroup: text, id: text, at: time, as: fc.record({ state: fc.constantFrom('FAILED', 'DISCARDED'), message: text }) }),
   fc.record({ ...ofKind('promote'), now: time, limit: count }),
   fc.record({ ...ofKind('late'), id: text, attempt: count, outcome, message: text }),
@@ -54,7 +55,8 @@ const transition = fc.oneof(
     runs: fc.array(fc.record({ id: text, taskKey: text, scheduledAt: time, held: fc.boolean(), counts: fc.boolean(), start, job: fc.option(bytes, { nil: undefined }) }), { maxLength: 4 }),
     passed: fc.array(fc.record({ id: text, taskKey: text, scheduledAt: time, state: fc.constantFrom('MISSED', 'DISCARDED'), message: text }), { maxLength: 4 }),
   }),
-  fc.record({ ...ofKind('alter'), change: fc.constantFrom('suspend', 'resume', 'next', 'delete'), nodeGroup: text, taskId: text, nextAt: optionalTime, version: optionalTime, at: time }),
+  fc.record({ ...ofKind('alter'), change: fc.constantFrom('suspend', 'resume', 'next', 'delete'), nodeGroup: text, taskId: text, nextAt: optionalTime, version: optionalTime, at: time, bound }),
+  fc.record({ ...ofKind('endRuns'), by: fc.constantFrom('suspend', 'delete', 'cancel'), nodeGroup: text, taskId: text, most: count, at: time }),
   fc.record({ ...ofKind('release'), nodeGroup: text, seq: time, at: time }),
 );
 

@@ -2,6 +2,7 @@ import type { Statement } from 'better-sqlite3';
 import { idFromBytes } from '../../../../../shared/ids.js';
 import { type GuardedRun, heldUntil, type LeftRuns, type LoadedSchedules, type ScheduleKey, type ScheduleRow } from '../../queue-store.js';
 import { leftBy } from '../codes.js';
+import { freeRunKeys } from '../../task-key.js';
 import { smallJobBytes } from '../small-jobs.js';
 import { type ScheduleData, scheduleColumns, scheduleJoins, scheduleRow } from './schedule-rows.js';
 import type { WriterState } from './writer-state.js';
@@ -25,6 +26,7 @@ export class OwnerScheduleReads {
   readonly #resting: Statement<[number], ScheduleData>;
   readonly #ofTask: Statement<[number, string], ScheduleData>;
   readonly #guarded: Statement<[number], GuardedData>;
+  readonly #free: Statement<[number, string, string, number], GuardedData>;
   readonly #left: Statement<[number], { nodeGroup: string; taskId: string; change: number }>;
 
   constructor(w: WriterState) {
@@ -42,6 +44,12 @@ export class OwnerScheduleReads {
        LEFT JOIN waiting w ON w.part = g.part AND w.due_at = t.due_at AND w.seq = t.seq
        WHERE g.part = ? AND t.task_id >= '#' AND t.task_id < '$' ORDER BY t.seq`,
     );
+    this.#free = db.prepare(
+      `SELECT t.seq, i.id, g.name AS nodeGroup, t.task_id AS taskKey, t.due_at AS dueAt, w.seq IS NOT NULL AS queued
+       FROM task t CROSS JOIN node_group g ON g.group_id = t.group_id CROSS JOIN instance i ON i.seq = t.seq
+       LEFT JOIN waiting w ON w.part = g.part AND w.due_at = t.due_at AND w.seq = t.seq
+       WHERE t.group_id = ? AND t.task_id >= ? AND t.task_id < ? ORDER BY t.task_id LIMIT ?`,
+    );
     this.#left = db.prepare('SELECT g.name AS nodeGroup, l.task_id AS taskId, l.change FROM left_runs l JOIN node_group g USING (group_id) WHERE l.part = ? ORDER BY l.last_seq');
   }
 
@@ -54,6 +62,11 @@ export class OwnerScheduleReads {
     const groupId = this.#w.names.knownGroup(nodeGroup);
     const found = groupId === undefined ? undefined : this.#ofTask.get(groupId, taskId);
     return found === undefined ? undefined : scheduleRow(found);
+  }
+
+  readFreeRuns(nodeGroup: string, taskId: string, limit: number): GuardedRun[] {
+    const groupId = this.#w.names.knownGroup(nodeGroup);
+    return groupId === undefined ? [] : this.#free.all(groupId, ...freeRunKeys(taskId), limit).map(guardedRun);
   }
 
   load(partition: number): LoadedSchedules {

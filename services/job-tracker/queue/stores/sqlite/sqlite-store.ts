@@ -25,6 +25,7 @@ import {
   type FeedbackRow,
   type FeedbackSettlement,
   type GroupCounts,
+  type GuardedRun,
   type HeldEpoch,
   type LoadedPartition,
   type LogRow,
@@ -212,6 +213,10 @@ class SqliteStore implements QueueStore {
 
   async readSchedule(nodeGroup: string, taskId: string): Promise<ScheduleRow | undefined> {
     return withBuffer(await this.#writer.call('readSchedule', [nodeGroup, taskId]));
+  }
+
+  readFreeRuns(nodeGroup: string, taskId: string, limit: number): Promise<GuardedRun[]> {
+    return this.#writer.call('readFreeRuns', [nodeGroup, taskId, limit]);
   }
 
   listSchedules(filter: ScheduleFilter): Promise<ScheduleRow[]> {

@@ -42,6 +42,7 @@ const served = {
   readSchedules: (partition: number, after: ScheduleKey | undefined, until: number, limit: number) =>
     packRows(writer.readSchedules(partition, after, until, limit)),
   readSchedule: (group: string, taskId: string) => writer.readSchedule(group, taskId),
+  readFreeRuns: (group: string, taskId: string, limit: number) => writer.readFreeRuns(group, taskId, limit),
   readExecuting: (partition: number, afterSeq: number, limit: number) => writer.readExecuting(partition, afterSeq, limit),
   recount: (group: string, most: number) => writer.recount(group, most),
   nextDue: (partition: number) => writer.nextDue(partition),

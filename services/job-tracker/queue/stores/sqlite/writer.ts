@@ -1,4 +1,4 @@
-import type { CommitBatch, ExecutingRow, GroupCounts, HeldEpoch, LoadedPartition, Outcome, OwnerIdentity, ReadyKey, ReadyRow, ScheduleKey, ScheduleRow, StoreIdentity } from '../../queue-store.js';
+import type { CommitBatch, ExecutingRow, GroupCounts, GuardedRun, HeldEpoch, LoadedPartition, Outcome, OwnerIdentity, ReadyKey, ReadyRow, ScheduleKey, ScheduleRow, StoreIdentity } from '../../queue-store.js';
 import { systemClock } from '../../../../../shared/time/clock.js';
 import { applyBatch, applyOneByOne } from './apply-batch.js';
 import { Checkpoints } from './checkpoints.js';
@@ -121,6 +121,10 @@ export class Writer {
 
   readSchedule(nodeGroup: string, taskId: string): ScheduleRow | undefined {
     return this.read((_state, { schedules }) => schedules.readSchedule(nodeGroup, taskId));
+  }
+
+  readFreeRuns(nodeGroup: string, taskId: string, limit: number): GuardedRun[] {
+    return this.read((_state, { schedules }) => schedules.readFreeRuns(nodeGroup, taskId, limit));
   }
 
   /** Runs work in one transaction; throws StoreFailure. */
