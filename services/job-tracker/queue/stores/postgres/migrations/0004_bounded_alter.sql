@@ -1,6 +1,7 @@
 -- The end of very many runs of a task, when its schedule is suspended or deleted, or the task is cancelled, takes several
--- commits. Additive: trackers of the former release go on, and end all of them at once. This file is frozen: changes come
--- as further numbered files.
+-- commits. Additive: trackers of the former release go on, and end all of them at once. One that takes a partition over in
+-- between knows nothing of what is left, and hands it out until a tracker of this release takes it. This file is frozen:
+-- changes come as further numbered files.
 --
 -- What comes in lts.commit among those that run on their own (p_alone), in place of what 0003 says of it:
 --   2 cancel by task   b: how many runs it takes on, 0: all; texts: task, "halted" or nothing
