@@ -35,7 +35,8 @@ export interface PipelineOwner {
   onCommitted(): void;
 }
 
-const mostRows = 1_000;
+/** Fewer than often wait: while the store has these, the outcomes of the ones before are told, and bring the next. */
+const mostRows = 500;
 const mostBytes = 4 * 1024 * 1024;
 /** A transition without a job, about. */
 const smallBytes = 256;
