@@ -246,6 +246,7 @@ describe('the gateway', () => {
     stream.on('error', () => undefined);
     const hellos = () => tracker.frames.flatMap(({ hello }) => hello ?? []);
     const alive = (): number[] => tracker.frames.flatMap((frame) => frame.alive?.monotonic ?? []);
+    const claims = (): number[] => tracker.frames.flatMap(({ alive: said }) => said?.master_token ?? []);
     const say = (time: number, token: number): void => {
       for (const receiver of tracker.receivers) receiver.write({ results: [], master: { self: true, node_id: 'app', token, lease: 60_000, heard: time } });
     };
@@ -255,13 +256,15 @@ describe('the gateway', () => {
       await eventually(() => hellos().length > before);
       return hellos().at(-1)?.master_token;
     };
-    stream.write({ hello: { submit_node_group: 'shop', client_id: 'app', monotonic: 500_000_000 } });
+    stream.write({ hello: { submit_node_group: 'shop', client_id: 'app', monotonic: 500_000_000, master_token: 5 } });
     await eventually(() => hellos().length === 1);
-    expect(hellos()[0]?.monotonic).toBe(500_000_000);
+    expect(hellos()[0]).toMatchObject({ monotonic: 500_000_000, master_token: 5 });
     // A time that nobody here remembers holds nothing.
     say(1, 8);
     await eventually(() => heard.length === 1);
-    expect(await reconnect()).toBe(0);
+    expect(await reconnect()).toBe(5);
+    // What it was before it came here is no answer to who is master now.
+    expect(claims()).toEqual([0]);
     say(500_000_000, 9);
     await eventually(() => alive().at(-1) === 500_000_000);
     stream.write({ alive: { monotonic: 500_000_100 } });
@@ -270,6 +273,7 @@ describe('the gateway', () => {
       return alive().includes(500_000_100);
     });
     expect(heard.slice(1).every((time) => time === 500_000_000)).toBe(true);
+    expect(claims().at(-1)).toBe(9);
     expect(await reconnect()).toBe(9);
     expect(hellos().at(-1)?.monotonic).toBe(500_000_100);
     stream.cancel();

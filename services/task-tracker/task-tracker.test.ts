@@ -59,7 +59,8 @@ describe('a worker', () => {
     // The next stream claims it; a leave gives it up.
     tracker.session.stream.end();
     await eventually(() => tracker.sessions.length === 2 && tracker.session.hello);
-    expect(tracker.session.hello?.master_token).toBe(4);
+    await eventually(() => tracker.session.inventory);
+    expect([tracker.session.hello?.master_token, tracker.session.masterToken]).toEqual([4, 4]);
     await worker.drain();
     expect(worker.mastership).toEqual({ master: false, nodeId: '', token: 4 });
   });

@@ -3,6 +3,7 @@ import { contract } from '../../shared/grpc/contract.js';
 import type { AttemptProgress__Output } from '../../shared/grpc/generated/lts/v1/AttemptProgress.js';
 import type { ClusterMap } from '../../shared/grpc/generated/lts/v1/ClusterMap.js';
 import type { HeldAttempt__Output } from '../../shared/grpc/generated/lts/v1/HeldAttempt.js';
+import type { Inventory__Output } from '../../shared/grpc/generated/lts/v1/Inventory.js';
 import type { Hello__Output } from '../../shared/grpc/generated/lts/v1/Hello.js';
 import type { Job } from '../../shared/grpc/generated/lts/v1/Job.js';
 import type { LogLine__Output } from '../../shared/grpc/generated/lts/v1/LogLine.js';
@@ -44,6 +45,8 @@ export class FakeSession {
   /** The chunks of each Inventory; a new one begins after an end mark. */
   readonly inventories: HeldAttempt__Output[][] = [];
   readonly inventoryChunks: number[] = [];
+  /** The token under which the worker took itself for the master in its last Inventory. */
+  masterToken = 0;
   #inventoryOpen = false;
   granted = 0;
   sent = 0;
@@ -104,7 +107,7 @@ export class FakeSession {
       this.send({ welcome: { tracker_id: 'fake', grace: this.#options.graceMs, ping_interval: this.#options.pingIntervalMs } });
       this.owns();
     }
-    if (frame.inventory) this.#takeInventory(frame.inventory.held, frame.inventory.end);
+    if (frame.inventory) this.#takeInventory(frame.inventory);
     if (frame.slots) this.granted = frame.slots.granted;
     if (frame.results) this.#takeResults(frame.results.sequence, frame.results.results);
     if (frame.progress) this.progress.push(...frame.progress.entries);
@@ -116,11 +119,12 @@ export class FakeSession {
     if (frame.goodbye) this.goodbye = true;
   }
 
-  #takeInventory(held: HeldAttempt__Output[], end: boolean): void {
+  #takeInventory({ held, end, master_token: masterToken }: Inventory__Output): void {
     if (!this.#inventoryOpen) this.inventories.push([]);
     this.inventories.at(-1)?.push(...held);
     this.inventoryChunks.push(held.length);
     this.#inventoryOpen = !end;
+    this.masterToken = masterToken;
   }
 
   #takeResults(sequence: number, results: TaskResult__Output[]): void {

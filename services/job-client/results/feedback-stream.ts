@@ -28,12 +28,13 @@ export interface FeedbackStreamParts {
   clients: TrackerClients;
   clock: Clock;
   log: Logger;
+  /** Its `master_token`: what the receiver was before it came here. */
   hello: FeedbackHello;
   /** Results of one frame; each is later acked or failed on the stream that it came from. */
   onResults: (from: FeedbackStream, results: readonly JobResult__Output[]) => void;
   /** Who the master of the group is, by this tracker. */
   onMaster: (master: GroupMaster__Output) => void;
-  /** The token under which this receiver takes itself for the master; 0: it does not. */
+  /** The token under which this receiver takes itself for the master now; 0: it does not. */
   masterToken: () => number;
   /** The time of this receiver, which GroupMaster brings back; 0: it has none. */
   clientTime: () => number;
@@ -122,12 +123,12 @@ export class FeedbackStream {
     });
     call.on('error', (error) => this.#lost(open, error));
     call.on('end', () => this.#lost(open, new Error('the tracker ended the stream')));
-    writer.write({ hello: { ...hello, master_token: masterToken(), monotonic: clientTime() } });
+    writer.write({ hello: { ...hello, master_token: masterToken() || (hello.master_token ?? 0), monotonic: clientTime() } });
   }
 
   #takeMaster({ writer }: Open, master: GroupMaster__Output): void {
-    const { onMaster, clientTime } = this.#parts;
-    if (master.heard > 0 && writer.ready) writer.write({ alive: { monotonic: clientTime() } });
+    const { onMaster, masterToken, clientTime } = this.#parts;
+    if (master.heard > 0 && writer.ready) writer.write({ alive: { monotonic: clientTime(), master_token: masterToken() } });
     onMaster(master);
   }
 

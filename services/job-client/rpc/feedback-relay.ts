@@ -65,8 +65,6 @@ class FeedbackRelay {
   #max = 100;
   #streams: FeedbackStreams | undefined;
   readonly #master: MasterLease;
-  /** What the application took itself for before it came here. */
-  #claim = 0;
   /** What the application told of its clock, the newest last, and when that came here. */
   #times: { told: number; at: number }[] = [];
   #known = false;
@@ -114,16 +112,15 @@ class FeedbackRelay {
     if (clientId.length > 128) throw new LtsError('INVALID_ARGUMENT', `client_id has ${clientId.length} characters; give at most 128`);
     if (max < 0 || max > 10_000) throw new LtsError('INVALID_ARGUMENT', `max_in_flight is ${max}; give 1 to 10,000, or 0 for 100`);
     this.#max = max === 0 ? 100 : max;
-    this.#claim = claim;
     this.#noteTime(monotonic);
     this.#log.info('client.online', { group, clientId });
     this.#streams = new FeedbackStreams({
       ...this.#parts,
       log: this.#log,
-      hello: { submit_node_group: group, client_id: clientId, max_in_flight: this.#max },
+      hello: { submit_node_group: group, client_id: clientId, max_in_flight: this.#max, master_token: claim },
       onResults: (from, results) => this.#take(from, results),
       onMaster: (master) => this.#passOn(master),
-      masterToken: () => this.#master.token || this.#claim,
+      masterToken: () => this.#master.token,
       clientTime: () => this.#times.at(-1)?.told ?? 0,
       onOpen: () => this.#sayKnown(),
     });
@@ -132,7 +129,6 @@ class FeedbackRelay {
   /** The application is the member of the group; what it takes itself for is remembered for other trackers. */
   #passOn(master: GroupMaster__Output): void {
     if (this.#closed || !this.#writer.ready) return;
-    this.#claim = 0;
     const heard = this.#timeHere(master.heard);
     if (heard !== undefined) this.#master.heard({ ...master, heard });
     this.#writer.write({ results: [], master });

@@ -56,12 +56,12 @@ class Bench {
     this.directory.adopted(0);
   }
 
-  connect(incarnation: string, predecessors: string[] = [], nodeId = 'w'): { worker: Worker; session: WorkerSession; frames: RawWorkResponse[] } {
+  connect(incarnation: string, predecessors: string[] = [], nodeId = 'w', masterToken = 0): { worker: Worker; session: WorkerSession; frames: RawWorkResponse[] } {
     const frames: RawWorkResponse[] = [];
     const stream = { write: (frame: RawWorkResponse) => frames.push(frame) > 0, once: () => undefined };
     const writer = new StreamWriter<RawWorkResponse>(stream, { onStall: () => undefined, clock: this.clock });
     const session = new WorkerSession({ writer, end: (error) => this.ends.push(error?.reason), room: () => undefined, read: () => undefined }, this.clock.monotonic());
-    const hello = { node_id: nodeId, incarnation, node_group: 'g', types: [], work_threads: 4, host: '', pid: 0, version: '', predecessors, master_token: 0, monotonic: 0 };
+    const hello = { node_id: nodeId, incarnation, node_group: 'g', types: [], work_threads: 4, host: '', pid: 0, version: '', predecessors, master_token: masterToken, monotonic: 0 };
     return { worker: this.directory.open(hello, 'peer', session), session, frames };
   }
 }
@@ -94,6 +94,16 @@ describe('WorkerDirectory', () => {
     bench.directory.clocks.pong(worker, session, { nonce: 0, running: 0, blocked: 0, clock: 0, monotonic: 77 });
     await bench.clock.advance(graceMs);
     expect(frames.at(-1)?.master?.heard).toBe(77);
+  });
+
+  it('leaves the mastership to the worker that answers that it has it, not to one that said so in its Hello', () => {
+    bench.adopt();
+    const [former, present] = [bench.connect('i1', [], 'former', 9), bench.connect('i2', [], 'present')];
+    bench.directory.inventory(former.worker, [], true, 1, 0);
+    expect(former.frames.some(({ master }) => master)).toBe(false);
+    bench.directory.inventory(present.worker, [], true, 1, 10);
+    expect(present.frames.at(-1)?.master).toMatchObject({ self: true, node_id: 'present' });
+    expect(former.frames.at(-1)?.master).toMatchObject({ self: false, node_id: 'present' });
   });
 
   it('loses nothing before the grace time is over, and everything then', async () => {

@@ -98,7 +98,6 @@ export class WorkerDirectory {
     worker.info = { workThreads: hello.work_threads, host: hello.host.slice(0, longestName), pid: hello.pid, version: hello.version.slice(0, longestName), address };
     worker.types = new Set(hello.types);
     worker.predecessors = new Set(hello.predecessors);
-    worker.masterClaim = hello.master_token;
     this.ofGroup(worker.group).changed();
     session.welcome(this.#settings.trackerId(), this.#settings.graceMs, this.#settings.pingIntervalMs);
     this.#ask(worker, false);
@@ -138,7 +137,7 @@ export class WorkerDirectory {
   }
 
   /** A chunk of what the worker has; after the last one it is online. */
-  inventory(worker: Worker, held: readonly HeldAttempt__Output[], end: boolean, question = 0): void {
+  inventory(worker: Worker, held: readonly HeldAttempt__Output[], end: boolean, question = 0, masterToken = 0): void {
     // The answer to an earlier question: what it lacks may have been sent since.
     const isOld = question !== 0 && question !== worker.question;
     for (const { instance_id, attempt, finished } of held) {
@@ -154,7 +153,7 @@ export class WorkerDirectory {
     worker.repeatsQuestion = question !== 0;
     worker.questioned = undefined;
     if (worker.confirmed && questioned !== undefined) this.#resendLost(worker, questioned, listed);
-    else this.#confirm(worker, listed);
+    else this.#confirm(worker, listed, masterToken);
     worker.session.flush();
     this.#events.slotsChanged(worker.group);
   }
@@ -178,7 +177,7 @@ export class WorkerDirectory {
     if (worker.session !== undefined) this.#ask(worker, false);
   }
 
-  #confirm(worker: Worker, listed: Worker['inventory']): void {
+  #confirm(worker: Worker, listed: Worker['inventory'], masterToken: number): void {
     worker.confirmed = true;
     worker.endGrace();
     worker.resend = [];
@@ -190,7 +189,8 @@ export class WorkerDirectory {
       } else if (execution.cancelling) this.cancel(execution);
     }
     this.#losePredecessors(worker, listed);
-    this.masters.joined(worker.group, worker, worker.masterClaim);
+    this.masters.joined(worker.group, worker, masterToken);
+    this.masters.claims(worker.group, worker, masterToken);
   }
 
   #resendLost(worker: Worker, questioned: ReadonlySet<Execution>, listed: Worker['inventory']): void {

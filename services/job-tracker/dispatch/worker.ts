@@ -44,8 +44,6 @@ export class Worker {
   /** Attempts that have provably not started: to be sent again under the same number. */
   resend: Execution[] = [];
   grace: Timer | undefined;
-  /** The token under which it takes itself for the master of its group, as it said in its last Hello; 0: it does not. */
-  masterClaim = 0;
   /** Its clock is far from the store's, which was told. */
   clockIsApart = false;
   /** It gets nothing new; what it has ends normally. */

@@ -51,7 +51,6 @@ class TestReceiver implements Receiver {
   readonly since = 0;
   readonly inFlight = new Set<string>();
   readonly got: string[] = [];
-  readonly masterClaim = 0;
   clientTime = 0;
   readonly maxInFlight: number;
   ended: LtsError | undefined;

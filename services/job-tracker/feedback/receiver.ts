@@ -9,8 +9,6 @@ export interface Receiver {
   readonly address: string;
   readonly since: number;
   readonly maxInFlight: number;
-  /** The token under which it takes itself for the master of its group; 0: it does not. */
-  readonly masterClaim: number;
   /** The newest time of its monotonic clock that came from it; 0: it tells none. */
   clientTime: number;
   /** Delivered and not settled. */

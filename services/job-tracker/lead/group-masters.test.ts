@@ -11,6 +11,7 @@ class Member {
   readonly told: GroupMaster[] = [];
   readonly name: string;
   heard = 0;
+  asked = 0;
   constructor(name: string) {
     this.name = name;
   }
@@ -27,7 +28,7 @@ class Owner {
   readonly groups = new OwnedGroups(1_000);
   readonly masters: GroupMasters<Member>;
   constructor() {
-    const port = { nameOf: ({ name }: Member) => name, heardOf: ({ heard }: Member) => heard, tell: (member: Member, master: GroupMaster) => void member.told.push(master) };
+    const port = { nameOf: ({ name }: Member) => name, heardOf: ({ heard }: Member) => heard, tell: (member: Member, master: GroupMaster) => void member.told.push(master), ask: (member: Member) => void member.asked++ };
     this.masters = new GroupMasters(this.groups, port, graceMs, this.clock);
   }
 
@@ -131,21 +132,51 @@ describe('GroupMasters', () => {
     expect(a.last).toMatchObject({ self: true });
   });
 
-  it('leaves the mastership to the node that says it has it, under a greater token', () => {
+  it('leaves the mastership to the node that answers that it has it, under a greater token', () => {
     join(a, b);
     const earlier = a.token;
     owner = new Owner().adopt(2);
-    join(b);
-    owner.masters.joined('g', a, earlier);
+    join(b, a);
+    expect([a.asked, b.asked]).toEqual([1, 1]);
+    owner.masters.renew();
+    expect([a.asked, b.asked]).toEqual([2, 2]);
+    owner.masters.claims('g', b, 0);
+    owner.masters.claims('g', a, earlier);
     expect(a.last).toMatchObject({ self: true, node_id: 'a' });
     expect(b.last).toMatchObject({ self: false, node_id: 'a' });
     expect(a.token).toBeGreaterThan(earlier);
   });
 
+  it('leaves it to nobody for what it was when it came, nor to one that is gone', async () => {
+    join(a, b);
+    const earlier = a.token;
+    owner = new Owner().adopt(2);
+    owner.masters.joined('g', a, earlier);
+    owner.masters.joined('g', b, 0);
+    owner.masters.lost('g', b);
+    owner.masters.claims('g', b, earlier);
+    expect(owner.masters.tokenOf('g', a) + owner.masters.tokenOf('g', b)).toBe(0);
+    await owner.clock.advance(graceMs);
+    expect(owner.masters.tokenOf('g', a)).toBeGreaterThan(earlier);
+    owner.masters.claims('g', a, 0);
+    expect(owner.masters.tokenOf('g', a)).toBeGreaterThan(0);
+  });
+
+  it('asks and waits when another owner had the partition in between: it may have chosen others', async () => {
+    join(a, b);
+    const before = a.token;
+    owner.adopt(4);
+    join(a, b);
+    expect([a.token, b.token, a.asked, b.asked]).toEqual([before, before, 1, 1]);
+    owner.masters.claims('g', b, before + 1);
+    await owner.clock.advance(2 * graceMs);
+    expect([a.last?.self, b.last?.self]).toEqual([false, true]);
+  });
+
   it('gives the master a new token when the owner takes its partition again', () => {
     join(a, b);
     const { token } = a;
-    owner.adopt(3);
+    owner.adopt(2);
     expect(a.last).toMatchObject({ self: true });
     expect(a.token).toBeGreaterThan(token);
     expect(b.token).toBe(a.token);

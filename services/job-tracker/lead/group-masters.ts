@@ -9,6 +9,8 @@ export interface MemberPort<M> {
   heardOf(member: M): number;
   /** May be lost: it is said again with each `renew`. */
   tell(member: M, master: GroupMaster): void;
+  /** Asks what the member takes itself for now, for `claims`; asked again with each `renew`. Left out: each says so when it joins. */
+  ask?(member: M): void;
 }
 
 interface Group<M> {
@@ -31,8 +33,9 @@ interface Group<M> {
  * sixths of the grace time: the master is told again and again, each time with the newest time of its own clock that has
  * come from it, and counts the lease from there (shared/master/master-lease.ts).
  * The next one is chosen when the old one has left for certain, or a whole grace time after its stream was lost, so that
- * two do not overlap unless a node stands still. A new owner knows no master: the one that says it is one stays it;
- * else the choice waits for the grace time. Every choice has a greater token than all before it, also those of earlier
+ * two do not overlap unless a node stands still. A new owner knows no master: it asks, and the one that answers that it
+ * is one stays it; else the choice waits for the grace time. What was said before that question counts for nothing: its
+ * master may have had successors since. Every choice has a greater token than all before it, also those of earlier
  * owners, since it begins with the epoch: that is the fence for a node that stood still.
  */
 export class GroupMasters<M> {
@@ -41,8 +44,8 @@ export class GroupMasters<M> {
   readonly #graceMs: number;
   readonly #clock: Clock;
   readonly #groups = new Map<string, Group<M>>();
-  /** When partitions were taken over, monotonic. */
-  readonly #adoptedAt = new Map<number, number>();
+  /** When partitions were taken over, monotonic, and under which epoch. */
+  readonly #adopted = new Map<number, { at: number; epoch: number }>();
 
   constructor(owned: OwnedGroups, port: MemberPort<M>, graceMs: number, clock: Clock) {
     this.#owned = owned;
@@ -62,17 +65,23 @@ export class GroupMasters<M> {
     return group !== undefined && group.master === member && !group.lost ? group.token : 0;
   }
 
-  /** A member is there, for the first time or again. `claim`: the token under which it takes itself for the master, or 0. */
-  joined(name: string, member: M, claim: number): void {
+  /** A member is there, for the first time or again. `earlier`: the token under which it was master, at some time; or 0. */
+  joined(name: string, member: M, earlier: number): void {
     const group = this.#group(name);
     if (group === undefined) return;
     group.members.add(member);
-    const returns = group.master !== undefined && group.lost && (group.master === member || (claim > 0 && claim === group.token));
+    const returns = group.master !== undefined && group.lost && (group.master === member || (earlier > 0 && earlier === group.token));
     if (returns) {
       group.wait?.cancel();
       Object.assign(group, { master: member, lost: false, wait: undefined });
-    } else if (group.master === undefined && (claim > 0 || group.wait === undefined)) return this.#choose(group, member);
+    } else if (group.master === undefined && group.wait === undefined) return this.#choose(group, member);
     this.#tell(group, member);
+  }
+
+  /** A member that has joined says under which token it takes itself for the master (0: it does not), asked since the take-over. */
+  claims(name: string, member: M, token: number): void {
+    const group = this.#groups.get(name);
+    if (token > 0 && group?.members.has(member) === true && group.master === undefined) this.#choose(group, member);
   }
 
   /** The stream of a member is lost, which may mean anything. */
@@ -97,18 +106,21 @@ export class GroupMasters<M> {
 
   /** The partition was taken over, or again: tokens of its new epoch. */
   adopted(partition: number): void {
-    this.#adoptedAt.set(partition, this.#clock.monotonic());
-    for (const group of this.#groups.values()) if (group.partition === partition && group.master !== undefined && !group.lost) this.#choose(group, group.master);
+    const epoch = this.#owned.partitions.get(partition)?.epoch ?? 0;
+    // Of the next epoch: nobody had it in between. Whoever had may have chosen others.
+    const isAgain = this.#adopted.get(partition)?.epoch === epoch - 1;
+    this.#adopted.set(partition, { at: this.#clock.monotonic(), epoch });
+    for (const group of this.#groups.values()) {
+      if (group.partition !== partition) continue;
+      if (!isAgain) this.#forget(group);
+      else if (group.master !== undefined && !group.lost) this.#choose(group, group.master);
+    }
   }
 
   /** Forgets the groups of partitions that are not owned any more: their next owner tells. */
   dropped(): void {
-    for (const partition of this.#adoptedAt.keys()) if (!this.#owned.partitions.has(partition)) this.#adoptedAt.delete(partition);
-    for (const [name, group] of this.#groups) {
-      if (this.#owned.partitions.has(group.partition)) continue;
-      group.wait?.cancel();
-      this.#groups.delete(name);
-    }
+    for (const partition of this.#adopted.keys()) if (!this.#owned.partitions.has(partition)) this.#adopted.delete(partition);
+    for (const group of this.#groups.values()) if (!this.#owned.partitions.has(group.partition)) this.#forget(group);
   }
 
   /** Tells every member again. */
@@ -124,7 +136,7 @@ export class GroupMasters<M> {
     const group: Group<M> = { name, partition: owned.partition, members: new Set(), master: undefined, token: 0, lost: false, wait: undefined };
     this.#groups.set(name, group);
     // The first owner of all has no earlier one whose master may still be there.
-    const leftMs = owned.epoch === 1 ? 0 : (this.#adoptedAt.get(owned.partition) ?? -Infinity) + this.#graceMs - this.#clock.monotonic();
+    const leftMs = owned.epoch === 1 ? 0 : (this.#adopted.get(owned.partition)?.at ?? -Infinity) + this.#graceMs - this.#clock.monotonic();
     if (leftMs > 0) this.#wait(group, leftMs);
     return group;
   }
@@ -154,11 +166,17 @@ export class GroupMasters<M> {
 
   #tell(group: Group<M>, member: M): void {
     const { master, token, lost } = group;
-    if (master === undefined || lost) return;
+    if (master === undefined) return this.#port.ask?.(member);
+    if (lost) return;
     this.#port.tell(member, { self: member === master, node_id: this.#port.nameOf(master), token, lease: GroupMasters.leaseMs(this.#graceMs), heard: this.#port.heardOf(member) });
   }
 
   #forgetEmpty(group: Group<M>): void {
     if (group.members.size === 0 && group.wait === undefined) this.#groups.delete(group.name);
+  }
+
+  #forget(group: Group<M>): void {
+    group.wait?.cancel();
+    this.#groups.delete(group.name);
   }
 }

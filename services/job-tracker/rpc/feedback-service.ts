@@ -68,12 +68,14 @@ function openReceiver(call: FeedbackCall, { delivery, masters, ownership, clock,
         helloTimer.cancel();
         writer.write({ results: [] });
         delivery.add(receiver);
-        masters.joined(receiver.submitNodeGroup, receiver, receiver.masterClaim);
+        masters.joined(receiver.submitNodeGroup, receiver, frame.hello.master_token);
       } else if (frame.frame === 'ack' && frame.ack && receiver !== undefined) {
         const failures = frame.ack.failures.map(({ feedback_id, message }) => ({ id: feedback_id, message }));
         delivery.settle(receiver, frame.ack.feedback_ids, failures);
-      } else if (frame.frame === 'alive' && frame.alive && receiver !== undefined) receiver.clientTime = frame.alive.monotonic;
-      else throw new LtsError('BAD_FRAME', `frame ${frame.frame ?? '(empty)'} does not come here; send hello once, then ack`);
+      } else if (frame.frame === 'alive' && frame.alive && receiver !== undefined) {
+        receiver.clientTime = frame.alive.monotonic;
+        masters.claims(receiver.submitNodeGroup, receiver, frame.alive.master_token);
+      } else throw new LtsError('BAD_FRAME', `frame ${frame.frame ?? '(empty)'} does not come here; send hello once, then ack`);
     } catch (error) {
       end(error as LtsError);
     }
@@ -94,7 +96,6 @@ function toReceiver(hello: FeedbackHello__Output, address: string, writer: Strea
     address,
     since: clock.now(),
     maxInFlight: max_in_flight === 0 ? defaultInFlight : max_in_flight,
-    masterClaim: hello.master_token,
     clientTime: hello.monotonic,
     inFlight: new Set(),
     ready: () => writer.ready,

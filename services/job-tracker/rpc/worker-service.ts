@@ -105,9 +105,9 @@ class WorkStream {
     const { directory, results, logs } = this.#parts;
     switch (frame.frame) {
       case 'inventory': {
-        const { held, end, question } = frame.inventory as NonNullable<typeof frame.inventory>;
+        const { held, end, question, master_token } = frame.inventory as NonNullable<typeof frame.inventory>;
         if (held.length > inventoryChunk) throw badFrame(`inventory holds ${held.length} attempts; send at most ${inventoryChunk} in one frame`);
-        return directory.inventory(worker, held, end, question);
+        return directory.inventory(worker, held, end, question, master_token);
       }
       case 'slots': {
         const { granted } = frame.slots as NonNullable<typeof frame.slots>;

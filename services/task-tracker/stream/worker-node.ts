@@ -188,7 +188,7 @@ export class WorkerNode implements SessionHost {
     }
     this.#lostTimer?.cancel();
     this.#lostTimer = undefined;
-    session.sendInventory(inventoryFrames(this.attempts, owns.question));
+    session.sendInventory(inventoryFrames(this.attempts, owns.question, this.masterToken));
     if (again) return;
     this.results.setHome(session);
     this.lines.setHome(session);
