@@ -82,6 +82,28 @@ describe('OwnerLink', () => {
     expect(link.sessions.map(({ address }) => address)).toEqual(['b:1']);
   });
 
+  it('begins anew with an owner that it had left because of an old map', () => {
+    const { link, calls, own, fail } = setUp();
+    own('a:1');
+    const [left] = link.sessions;
+    own('b:1');
+    own('a:1');
+    expect([left?.closed, calls]).toEqual([true, ['a:1', 'b:1', 'a:1']]);
+    // The same when the other one says so, or has closed by then.
+    own('b:1');
+    fail(new LtsError('NOT_OWNER', 'not me', { owner: 'a:1' }));
+    expect(link.sessions.map(({ address, retired }) => [address, retired])).toEqual([['a:1', false]]);
+  });
+
+  it('waits for the end of a tracker that is about to go', () => {
+    const { link, calls, own } = setUp();
+    own('a:1');
+    const [session] = link.sessions;
+    if (session !== undefined) link.drained(session, '');
+    own('a:1');
+    expect([session?.closed, calls]).toEqual([false, ['a:1']]);
+  });
+
   it('does not spin between trackers that name each other', async () => {
     const { calls, clock, own, fail } = setUp();
     own('a:1');

@@ -79,8 +79,10 @@ export class OwnerLink {
     if (this.#stopped || address === undefined || this.#current?.address === address) return;
     // Trackers that name each other as the owner must not keep us spinning.
     if (this.#pause !== undefined && (this.#pause.address === address || this.#tries > quickTries)) return;
-    // It is about to go: its end is followed by another look.
-    if ([...this.#retired.keys()].some((session) => session.address === address)) return;
+    // Its end is followed by another look. A tracker that is about to go ends it; one that was left because of an old map
+    // does not, and what it has sent meanwhile was dropped: it has to ask again.
+    const former = [...this.#retired.keys()].find((session) => session.address === address);
+    if (former !== undefined) return former.drained ? undefined : this.#endRetired(former);
     if (this.#current !== undefined) this.retire(this.#current);
     this.#pause?.timer.cancel();
     this.#pause = undefined;
@@ -94,6 +96,7 @@ export class OwnerLink {
 
   /** The tracker is about to go and may know who is next. */
   drained(session: WorkSession, owner: string): void {
+    session.drained = true;
     this.retire(session);
     if (owner !== '') this.#noteOwner(owner);
     this.follow();
@@ -117,7 +120,7 @@ export class OwnerLink {
   /** To be called when a session has closed. */
   closed(session: WorkSession, error: LtsError): void {
     const { owners, log } = this.#ports;
-    const { address, owned, retired } = session;
+    const { address, owned, retired, drained } = session;
     this.#retired.get(session)?.cancel();
     this.#retired.delete(session);
     if (this.#current === session) this.#current = undefined;
@@ -125,7 +128,7 @@ export class OwnerLink {
     const fields = { stream: 'Work', address, retired, reason: error.reason, why: error.message };
     if (!retired && (owned || this.#tries === 0)) log.warn('stream.lost', fields);
     else log.debug('stream.lost', fields);
-    if (this.#current === undefined) this.#pauseBefore(address, moving.has(error.reason) ? movingMs : brokenMs);
+    if (this.#current === undefined && (!retired || drained)) this.#pauseBefore(address, moving.has(error.reason) ? movingMs : brokenMs);
     if (error.reason === 'NOT_OWNER' && error.owner !== undefined) this.#noteOwner(error.owner);
     // It lives, and nobody has the group yet; after some tries its map may be an old one.
     else if (error.reason === 'NOT_OWNER' && this.#tries % triesPerMap !== 0) owners.forgetOwner(address);

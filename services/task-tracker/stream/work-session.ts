@@ -55,6 +55,8 @@ export class WorkSession {
   /** It was told what this worker has. */
   owned = false;
   retired = false;
+  /** Its tracker is about to go. */
+  drained = false;
   closed = false;
   readonly #host: SessionHost;
   readonly #clock: Clock;
