@@ -1,3 +1,4 @@
+import type { Schedule__Output } from '../../shared/grpc/generated/lts/v1/Schedule.js';
 import { cancelAtOwner } from '../../services/job-client/outbox/send-cancel.js';
 import type { CallParts } from '../../services/job-client/discover/call-owner.js';
 import { Schedules } from '../../services/job-client/schedules/schedules.js';
@@ -99,7 +100,7 @@ export class ClientSchedules {
   async #send(name: Named, does: 'suspend' | 'resume' | 'trigger' | 'delete' | 'cancel'): Promise<void> {
     if (does === 'suspend') {
       const { schedule } = await this.#calls.suspend(name);
-      if (schedule?.state === 'SCHEDULE_STATE_SUSPENDED') this.#holds(name, 'suspended', Number(schedule.version));
+      if (schedule?.state === 'SCHEDULE_STATE_SUSPENDED') this.#holds(name, schedule);
     } else if (does === 'resume') await this.#calls.resume(name);
     else if (does === 'delete') await this.#calls.delete(name);
     else if (does === 'cancel') await cancelAtOwner(this.#parts, name, callMs).then(({ instance_ids }) => this.#world.history.cancelAcked(instance_ids, this.#world.scheduler.now));
@@ -110,10 +111,10 @@ export class ClientSchedules {
     }
   }
 
-  /** 10: what was acked is so, or somebody has changed it since. */
-  #holds({ node_group: nodeGroup, task_id: taskId }: Named, what: string, version: number): void {
+  /** 10: what was acked is so, or somebody has changed it since: an answer may be on its way for longer than another one of the task takes to be made. */
+  #holds({ node_group: nodeGroup, task_id: taskId }: Named, { schedule_id: id, version }: Schedule__Output): void {
     const row = this.#world.db.tables.schedules.get(taskKey({ nodeGroup, taskId }));
-    if (row === undefined || row.state === 'SUSPENDED' || row.version > version) return;
-    this.#world.history.violate(10, `${row.id} (${taskId}) was said to be ${what} in version ${version} and is ${row.state} in version ${row.version}`);
+    if (row === undefined || row.id !== id || row.state === 'SUSPENDED' || row.version > version) return;
+    this.#world.history.violate(10, `${row.id} (${taskId}) was said to be suspended in version ${version} and is ${row.state} in version ${row.version}`);
   }
 }
