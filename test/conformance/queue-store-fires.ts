@@ -26,7 +26,7 @@ export function fires(bench: () => StoreBench): void {
       scheduledAt: t0 + 1_000, endedAt: 0, attempts: 0, retryTimes: 0, lostTimes: 0, worker: '', message: '', job: sent.job,
     });
     expect(await open.store.readReady('group', undefined, 10)).toEqual([
-      { seq, id: run.id, type: 'mail', priority: 7, dueAt: t0 + 1_000, scheduledAt: t0 + 1_000, attempts: 0, retryTimes: 0, lostTimes: 0, policy, job: sent.job },
+      { seq, id: run.id, taskId: 'task', type: 'mail', priority: 7, dueAt: t0 + 1_000, scheduledAt: t0 + 1_000, attempts: 0, retryTimes: 0, lostTimes: 0, policy, job: sent.job },
     ]);
     await open.one(start(seq));
     expect(await open.store.readExecuting(0, 0, 10)).toMatchObject([{ id: run.id, taskId: 'task', dueAt: t0 + 1_000, scheduledAt: t0 + 1_000, policy }]);

@@ -25,9 +25,11 @@ export function runs(bench: () => StoreBench): void {
     await open.commit([small, large]);
     const rows = await open.store.readReady('group', undefined, 10);
     expect(rows).toEqual([
-      { seq: expect.any(Number), id: small.id, type: 'mail', priority: 1, dueAt: t0, scheduledAt: t0, attempts: 0, retryTimes: 0, lostTimes: 0, policy: small.policy, job: small.job },
-      { seq: expect.any(Number), id: large.id, type: 'default', priority: 2, dueAt: t0, scheduledAt: t0, attempts: 0, retryTimes: 0, lostTimes: 0, policy: large.policy, job: undefined },
+      { seq: expect.any(Number), id: small.id, taskId: 'small', type: 'mail', priority: 1, dueAt: t0, scheduledAt: t0, attempts: 0, retryTimes: 0, lostTimes: 0, policy: small.policy, job: small.job },
+      { seq: expect.any(Number), id: large.id, taskId: 'large', type: 'default', priority: 2, dueAt: t0, scheduledAt: t0, attempts: 0, retryTimes: 0, lostTimes: 0, policy: large.policy, job: undefined },
     ]);
+    // Each is found alone, by its own key.
+    for (const row of rows) expect(await open.store.readReady('group', { ...row, seq: row.seq - 1 }, 1)).toEqual([row]);
     const outcomes = await open.commit(rows.map(({ seq }, i) => start(seq, { wantJob: i === 1 })));
     expect(outcomes).toEqual([
       { kind: 'start', started: true, job: undefined },
@@ -135,6 +137,8 @@ export function runs(bench: () => StoreBench): void {
         job: job.job,
       },
     });
+    // It is read by the key that the outcome tells.
+    expect(await open.store.readReady('group', { priority: 100, dueAt: t0 + 10, seq: seq - 1 }, 1)).toMatchObject([{ seq, taskId: job.taskId }]);
     expect(await open.one(start(seq, { attempt: 2 }))).toMatchObject({ started: true });
   });
 

@@ -179,7 +179,7 @@ describe('managing a schedule', () => {
       // What was looked at before the answer, and the schedule.
       expect(answer).toMatchObject({ instance_count: 1_001, more: true });
       const { groups } = bench.bench.core;
-      await bench.until(() => groups.group('g', 0).readyCount === 0 && !groups.isHalted('g'), 'all have ended');
+      await bench.until(() => groups.group('g', 0).readyCount === 0 && !groups.hasHalted('g'), 'all have ended');
       const { rows } = await bench.bench.store.listInstances({ nodeGroup: 'g', taskId: 'task', states: ['CANCELLED', 'CANCELLING'], before: undefined, limit: 2_000 });
       expect(rows).toHaveLength(1_100);
     });

@@ -36,8 +36,12 @@ describe('a schedule of which very many runs wait', () => {
     return count;
   };
   const allEnded = () => bench.until(() => group().readyCount + group().waiting === 0, 'all have ended');
-  const another = async (nodeGroup: string) => {
-    const [result] = await bench.bench.core.admission.submit([encodeJob(checkJob({ task_id: `of ${nodeGroup}`, node_group: nodeGroup }))], false);
+  const waitingRun = async () => {
+    const { rows } = await bench.bench.store.listInstances({ nodeGroup: 'g', taskId: 'task', states: ['READY'], before: undefined, limit: 1 });
+    return rows[0]?.id ?? '';
+  };
+  const another = async (nodeGroup: string, fields: object = {}) => {
+    const [result] = await bench.bench.core.admission.submit([encodeJob(checkJob({ task_id: `of ${nodeGroup}`, node_group: nodeGroup, ...fields }))], false);
     return result !== undefined && 'instance_id' in result ? (result.instance_id ?? '') : '';
   };
 
@@ -56,6 +60,23 @@ describe('a schedule of which very many runs wait', () => {
     // The group goes on.
     const after = await another('g');
     expect(await bench.got(slots + 1)).toBe(after);
+  });
+
+  it('is deleted while all others of its group go on: those that come, come due, or waited behind its runs', async () => {
+    await bench.crowd(5_000);
+    const behind = await another('g');
+    const due = await another('g', { task_id: 'due', trigger_time: bench.now + 1_000 });
+    await bench.control.remove(bench.name);
+    const after = await another('g', { task_id: 'after' });
+    const { explain } = bench;
+    expect(await explain(await waitingRun())).toMatchObject([{ reason: 'WAIT_REASON_RUNS_ENDING', message: expect.stringContaining('task task of group g') }]);
+    bench.worker.finish(begun);
+    const others = [behind, due, after];
+    await bench.until(() => others.every((id) => bench.worker.got.includes(id)), 'the others run');
+    expect(group().readyCount).toBeGreaterThan(0);
+    await allEnded();
+    expect(bench.worker.got.toSorted()).toEqual([...begun, ...others].toSorted());
+    expect(await explain(behind)).toEqual([]);
   });
 
   it('is deleted for good when its owner dies in between', async () => {

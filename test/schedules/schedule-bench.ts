@@ -1,4 +1,6 @@
 import { randomFillSync } from 'node:crypto';
+import { explainInstance } from '../../services/job-tracker/explain/explain.js';
+import type { WaitCause } from '../../shared/grpc/generated/lts/v1/WaitCause.js';
 import type { Schedule } from '../../shared/grpc/generated/lts/v1/Schedule.js';
 import { idMaker } from '../../shared/ids.js';
 import { LtsError } from '../../shared/errors/lts-error.js';
@@ -111,6 +113,13 @@ export class ScheduleBench {
     const found = await this.control.get(this.name);
     return 'schedule' in found ? toSchedule(found.schedule) : toPastSchedule(found);
   }
+
+  /** Why it does not run. */
+  readonly explain = async (id: string): Promise<WaitCause[]> => {
+    const { core, store, clock } = this.bench;
+    const instance = await this.instance(id);
+    return (await explainInstance(store, instance, core.groups, core.directory.ofGroup(instance.nodeGroup), [], clock)).causes ?? [];
+  };
 
   /** Makes runs of the schedule, which has no limit, behind the owner's back; it finds them when it takes the partition again. The first one that is due has the last key. */
   async crowd(count: number): Promise<void> {

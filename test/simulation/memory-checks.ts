@@ -53,7 +53,7 @@ export function leftovers(world: World): string[] {
   for (const { process, core } of world.runningTrackers) {
     const { groups, directory } = core;
     if (groups.executions.size > 0) left.push(`${process.name} keeps ${groups.executions.size} executions`);
-    for (const group of groups.groups.values()) if (group.admitting > 0 || group.refilling || groups.isHalted(group.name)) left.push(`${process.name} keeps ${group.name} admitting ${group.admitting}, halted ${groups.isHalted(group.name)}`);
+    for (const group of groups.groups.values()) if (group.admitting > 0 || group.refilling || groups.hasHalted(group.name)) left.push(`${process.name} keeps ${group.name} admitting ${group.admitting}, halted ${groups.hasHalted(group.name)}`);
     for (const worker of directory.all()) {
       const { identity, session, executions, resend } = worker;
       if (session === undefined || executions.size + resend.length > 0) left.push(`${process.name} keeps worker ${identity.nodeId} ${identity.incarnation} with ${executions.size} attempts`);

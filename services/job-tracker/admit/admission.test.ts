@@ -25,7 +25,7 @@ function open(pipeline: { depth: number; bytes: number }): { submit: (nodeGroup:
       isCrowdedBy: (nodeGroup: string) => nodeGroup === 'flood',
       add: (_transition: object, settle: (outcome: object) => void) => settle({ kind: 'admit', result: 'accepted', seq: ++seq, placement: 'ready' }),
     } as unknown as CommitPipeline,
-    dispatcher: { reserve: nothing, dispatch: nothing } as unknown as Dispatcher,
+    dispatcher: { reserve: nothing, dispatch: nothing, place: nothing } as unknown as Dispatcher,
     dueTimer: {} as DueTimer,
     ownership: { serving: true, require: () => 0 } as unknown as Ownership,
     disk: { requireRoom: nothing } as unknown as DiskGuard,

@@ -167,7 +167,7 @@ export class Admission {
     }
     group.readyCount++;
     const { id, type, priority, dueAt, policy, job } = admit;
-    group.ready.insert({ seq: outcome.seq, id, type, priority, dueAt, scheduledAt: dueAt, policy, attempts: 0, retryTimes: 0, lostTimes: 0, job: job.length <= 4_096 ? Buffer.from(job) : undefined });
+    this.#dispatcher.place(group, { seq: outcome.seq, id, type, priority, dueAt, scheduledAt: dueAt, policy, attempts: 0, retryTimes: 0, lostTimes: 0, job: job.length <= 4_096 ? Buffer.from(job) : undefined });
     this.#dispatcher.dispatch(group);
   }
 

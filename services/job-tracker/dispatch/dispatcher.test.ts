@@ -20,11 +20,13 @@ class Bench {
   readonly started: number[] = [];
   readonly refused = new Set<number>();
   readonly sent: string[] = [];
+  /** What the store has, and memory reads. */
+  readonly stored: ReadyRow[] = [];
   looks = 0;
   readonly dispatcher: Dispatcher;
 
   constructor(limits: GroupLimits) {
-    const store = { commit: (batch: CommitBatch) => Promise.resolve(batch.transitions.map((each) => this.#start('seq' in each ? each.seq : 0))), readReady: () => Promise.resolve([]) } as unknown as QueueStore;
+    const store = { commit: (batch: CommitBatch) => Promise.resolve(batch.transitions.map((each) => this.#start('seq' in each ? each.seq : 0))), readReady: this.#readReady } as unknown as QueueStore;
     const nothing = (): void => undefined;
     const pipeline = new CommitPipeline(store, { epochOf: () => 1, notOwning: () => new LtsError('NOT_OWNER', ''), onUnknown: nothing, onFenced: nothing, onRolledBack: nothing, onCommitted: nothing }, this.clock);
     const session = { closed: false, credits: 1_000, reserve: nothing, unreserve: nothing, task: ({ instance_id }: { instance_id: string }) => this.sent.push(instance_id) };
@@ -35,6 +37,9 @@ class Bench {
     this.dispatcher = new Dispatcher(this.groups, directory, pipeline, store, this.clock);
     this.groups.adopt({ partition: 0, epoch: 1 }, { groups: [{ nodeGroup: 'g', waiting: 0, ready: 0, limits }], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [], left: [] } });
   }
+
+  readonly #readReady = (_group: string, after: { seq: number } | undefined, limit: number): Promise<ReadyRow[]> =>
+    Promise.resolve(this.stored.filter(({ seq }) => seq > (after?.seq ?? 0) && !this.started.includes(seq)).slice(0, limit));
 
   #start(seq: number): Outcome {
     const started = !this.refused.has(seq);
@@ -163,6 +168,41 @@ describe('Dispatcher of workers that run some types only', () => {
       await clock.advance(10);
     }
     expect(started).toEqual([5_001]);
+  });
+});
+
+describe('Dispatcher of a group with a halted task', () => {
+  const of = (taskId: string, seq: number): ReadyRow => ({ ...row(seq), taskId });
+
+  it('starts all but what is of that task, whether it is read or becomes ready, and that as well when the halt is over', async () => {
+    const bench = new Bench({});
+    bench.stored.push(of('halted', 1), of('other', 2), of('halted', 3));
+    bench.group.readyCount = 3;
+    bench.groups.halt('g', 'halted');
+    bench.dispatcher.dispatch(bench.group);
+    await settle();
+    expect(bench.started).toEqual([2]);
+    for (const each of [of('other', 4), of('halted', 5)]) {
+      bench.stored.push(each);
+      bench.dispatcher.enter({ ...row(each.seq), nodeGroup: 'g' });
+    }
+    await settle();
+    expect(bench.started).toEqual([2, 4]);
+    bench.groups.goOn('g', 'halted');
+    bench.dispatcher.dispatch(bench.group);
+    await settle();
+    expect(bench.started).toEqual([2, 4, 1, 3, 5]);
+  });
+
+  it('keeps one row of what a read has brought as well', async () => {
+    const bench = new Bench({ maxRunning: 1 });
+    bench.group.executing = 1;
+    bench.groups.halt('g', 'halted');
+    bench.stored.push(of('other', 1));
+    bench.dispatcher.dispatch(bench.group);
+    bench.dispatcher.enter({ ...row(1), nodeGroup: 'g' });
+    await settle();
+    expect(bench.group.ready.size).toBe(1);
   });
 });
 

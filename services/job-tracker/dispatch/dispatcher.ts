@@ -50,7 +50,6 @@ export class Dispatcher {
     if (this.#stopped || this.#resting.has(group.name) || !this.#groups.isOpen(group.partition)) return;
     const workers = this.#workers.ofGroup(group.name);
     for (const worker of workers.all) this.#resend(worker);
-    if (this.#groups.isHalted(group.name)) return;
     while (!this.#held(group)) {
       const row = workers.selective ? group.ready.shiftWhere((each) => workers.peek(each.type) !== undefined) : workers.peek('') && group.ready.shift();
       if (row === undefined) break;
@@ -99,8 +98,26 @@ export class Dispatcher {
   enter(row: NewlyReady): void {
     const group = this.#groups.group(row.nodeGroup, this.#groups.partitionOf(row.nodeGroup));
     group.readyCount++;
-    group.ready.insert(row);
+    this.place(group, row);
     this.dispatch(group);
+  }
+
+  /** It may begin from now on. Of which task it is tells only the store, which is asked while one of the group is halted. */
+  place(group: GroupQueue, row: ReadyRow): void {
+    if (!this.#groups.hasHalted(group.name)) return group.ready.insert(row);
+    const { priority, dueAt, seq } = row;
+    this.#store.readReady(group.name, { priority, dueAt, seq: seq - 1 }, 1).then(([found]) => {
+      if (found?.seq !== seq || this.#groups.groups.get(group.name) !== group || this.#isHalted(group, found)) return;
+      // A read that was on its way may have brought it.
+      group.ready.remove(seq);
+      group.ready.insert(row);
+      this.dispatch(group);
+    // It is read again when the halt is over.
+    }, () => undefined);
+  }
+
+  #isHalted({ name }: GroupQueue, { taskId = '' }: ReadyRow): boolean {
+    return this.#groups.isHalted(name, taskId);
   }
 
   /** Whether a limit of the group lets nothing begin. What it waits for then calls `dispatch`: the end of an attempt, or a timer to the next start. */
@@ -209,7 +226,7 @@ export class Dispatcher {
 
   #rest(group: GroupQueue, row: ReadyRow): void {
     if (this.#groups.groups.get(group.name) !== group) return;
-    group.ready.insert(row);
+    this.place(group, row);
     if (this.#resting.has(group.name)) return;
     this.#resting.add(group.name);
     this.#clock.after(restMs, () => {
@@ -223,7 +240,7 @@ export class Dispatcher {
     const { wanted, boundary, generation } = group.ready;
     if (wanted === 0) return;
     this.#read(group, boundary, wanted, (rows) => {
-      group.ready.refill(rows, wanted, generation);
+      group.ready.refill(rows, wanted, generation, (row) => this.#isHalted(group, row));
       if (rows.length > 0) this.dispatch(group);
     });
   }
@@ -236,7 +253,7 @@ export class Dispatcher {
     const read = ready.further.next(ready, isFree);
     if (read === undefined) return;
     this.#read(group, read.after, read.limit, (rows) => {
-      if (ready.further.found(rows, read, isFree)) this.dispatch(group);
+      if (ready.further.found(rows, read, isFree, (row) => this.#isHalted(group, row))) this.dispatch(group);
       else this.#clock.after(lookAgainMs, () => this.dispatch(group), { unref: true });
     });
   }

@@ -4,7 +4,7 @@ import type { Clock } from '../../../shared/time/clock.js';
 import { roughDuration } from '../../../shared/time/duration.js';
 import type { GroupWorkers } from '../dispatch/group-workers.js';
 import type { Ownership } from '../lead/ownership.js';
-import type { GroupQueue } from '../queue/owned-groups.js';
+import type { GroupQueue, OwnedGroups } from '../queue/owned-groups.js';
 import type { ScheduleRow, StoreHealth } from '../queue/queue-store.js';
 import { heldUntil } from '../queue/schedule-store.js';
 import type { InstanceRow, StatusQueries } from '../queue/status-queries.js';
@@ -17,6 +17,8 @@ export interface ExplainInput {
   limit?: WaitCause | undefined;
   /** Ready instances that come before it. */
   before: number;
+  /** Whether very many runs of its task are being ended. */
+  ending?: boolean;
   /** Live runs of its schedule that are not held, where the schedule limits how many there are. */
   going: readonly string[];
   now: number;
@@ -26,7 +28,8 @@ export interface ExplainInput {
 export const mostCounted = 10_000;
 
 /** Why the instance does not run, the first cause first. Empty when it runs or has ended. */
-export function explain({ instance, workers, limit, before, going, now }: ExplainInput): WaitCause[] {
+export function explain({ instance, workers, limit, before, ending, going, now }: ExplainInput): WaitCause[] {
+  if (ending === true && (instance.state === 'WAITING' || instance.state === 'READY')) return [runsEnding(instance)];
   if (instance.state === 'WAITING') return [whyWaiting(instance, going, now)];
   if (instance.state !== 'READY') return [];
   const connected = [...workers.all].filter((worker) => worker.confirmed);
@@ -43,6 +46,10 @@ export function explain({ instance, workers, limit, before, going, now }: Explai
   if (limit !== undefined) causes.push(limit);
   if (before > 0) causes.push({ reason: 'WAIT_REASON_BEHIND_OTHERS', message: `${before >= mostCounted ? `at least ${before}` : before} ready ${before === 1 ? 'job' : 'jobs'} of group ${instance.nodeGroup} ${before === 1 ? 'comes' : 'come'} first` });
   return causes;
+}
+
+function runsEnding({ nodeGroup, taskId }: InstanceRow): WaitCause {
+  return { reason: 'WAIT_REASON_RUNS_ENDING', message: `very many runs of task ${taskId} of group ${nodeGroup} are being cancelled, a part at a time; none of the task begins until that is done, which takes no command` };
 }
 
 function whyWaiting(instance: InstanceRow, going: readonly string[], now: number): WaitCause {
@@ -108,8 +115,10 @@ export function explainSchedule({ id, taskId, nodeGroup, state, nextAt }: Schedu
 }
 
 /** The answer for one instance. */
-export async function explainInstance(store: StatusQueries, instance: InstanceRow, workers: GroupWorkers, group: GroupQueue | undefined, going: readonly string[], clock: Clock): Promise<ExplainInstanceResponse> {
-  const before = instance.state === 'READY' ? await store.countBefore(instance.nodeGroup, instance, mostCounted) : 0;
-  const causes = explain({ instance, workers, limit: holdingLimit(group, clock), before, going, now: clock.now() });
+export async function explainInstance(store: StatusQueries, instance: InstanceRow, groups: OwnedGroups, workers: GroupWorkers, going: readonly string[], clock: Clock): Promise<ExplainInstanceResponse> {
+  const { nodeGroup, taskId } = instance;
+  const before = instance.state === 'READY' ? await store.countBefore(nodeGroup, instance, mostCounted) : 0;
+  const limit = holdingLimit(groups.groups.get(nodeGroup), clock);
+  const causes = explain({ instance, workers, limit, before, ending: groups.isHalted(nodeGroup, taskId), going, now: clock.now() });
   return { instance_id: instance.id, state: `INSTANCE_STATE_${instance.state}`, causes };
 }

@@ -71,11 +71,11 @@ export class FurtherRows {
     return { after: behind ? this.#cursor : boundary, limit: readRows, generation: this.#generation };
   }
 
-  /** What that read brought. True: something that a free worker runs. */
-  found(rows: readonly ReadyRow[], read: FurtherRead, isFree: (type: string) => boolean): boolean {
+  /** What that read brought, without those of halted tasks. True: something that a free worker runs. */
+  found(rows: readonly ReadyRow[], read: FurtherRead, isFree: (type: string) => boolean, isHalted: (row: ReadyRow) => boolean = () => false): boolean {
     if (read.generation !== this.#generation) return false;
     for (const row of rows) {
-      if (!this.#isPassed(row)) {
+      if (!this.#isPassed(row) && !isHalted(row)) {
         if (!isFree(row.type)) this.#pass(row);
         else if (this.#rows.length < mostRows) this.#place(row);
         else return true;

@@ -68,8 +68,8 @@ export class OwnedGroups {
   /** Number of partitions of the store; known when it is open. */
   total = 1;
   readonly #readyInMemory: number;
-  /** How many hold each group back. A load of its partition changes nothing of it. */
-  readonly #halts = new Map<string, number>();
+  /** By group, the tasks of which nothing begins, and how many hold each back. A load of the partition changes nothing of it. */
+  readonly #halts = new Map<string, Map<string, number>>();
 
   /** @param readyInMemory bound of ready rows in memory over all groups */
   constructor(readyInMemory: number) {
@@ -157,19 +157,30 @@ export class OwnedGroups {
     group.ready.resize(Math.max(fewestInMemory, Math.min(limits.maxRunning ?? Infinity, limits.startsPerSecond ?? Infinity)));
   }
 
-  /** Nothing of the group is handed out from now on, until `goOn` is called as often. */
-  halt(name: string): void {
-    this.#halts.set(name, (this.#halts.get(name) ?? 0) + 1);
+  /** Nothing of the task is handed out from now on, until `goOn` is called as often. */
+  halt(name: string, taskId: string): void {
+    const tasks = this.#halts.get(name) ?? new Map<string, number>();
+    this.#halts.set(name, tasks.set(taskId, (tasks.get(taskId) ?? 0) + 1));
+    this.groups.get(name)?.ready.reset();
   }
 
-  goOn(name: string): void {
-    const halts = (this.#halts.get(name) ?? 0) - 1;
-    if (halts > 0) this.#halts.set(name, halts);
-    else this.#halts.delete(name);
+  /** What was passed over is read again. */
+  goOn(name: string, taskId: string): void {
+    const tasks = this.#halts.get(name);
+    const halts = (tasks?.get(taskId) ?? 0) - 1;
+    if (halts > 0) tasks?.set(taskId, halts);
+    else tasks?.delete(taskId);
+    if (tasks?.size === 0) this.#halts.delete(name);
+    this.groups.get(name)?.ready.reset();
   }
 
-  isHalted(name: string): boolean {
+  /** Whether a task of the group is halted. */
+  hasHalted(name: string): boolean {
     return this.#halts.size > 0 && this.#halts.has(name);
+  }
+
+  isHalted(name: string, taskId: string): boolean {
+    return this.#halts.get(name)?.has(taskId) === true;
   }
 
   /** Whether the partition is still owned under the epoch of this token: what was begun under an older one was loaded since. */

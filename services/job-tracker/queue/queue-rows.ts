@@ -23,6 +23,8 @@ export type RetryLaw = { law: 'FIXED'; delay: number } | { law: 'EXPONENTIAL'; d
 /** An instance that is due and waits for a worker. */
 export interface ReadyRow extends ReadyKey {
   id: string;
+  /** As a user knows it; left out in what a transition made ready. */
+  taskId?: string | undefined;
   type: string;
   /** When it was due at first; of a run of a schedule the time for which it stands. */
   scheduledAt: number;

@@ -2,6 +2,8 @@ import { FurtherRows } from './further-rows.js';
 import type { ReadyKey, ReadyRow } from './queue-store.js';
 import { compareReady } from './ready-key.js';
 
+const never = (): boolean => false;
+
 /**
  * The ready rows of one group that are in memory: always a prefix of the stored order, at most `capacity` of them.
  * What arrives behind the boundary of a set that is not complete stays in the store; what arrives before it pushes the
@@ -66,10 +68,11 @@ export class ReadySet {
     this.#trim();
   }
 
-  /** What a read behind the boundary brought; fewer than were asked for means that there are no more. */
-  refill(rows: readonly ReadyRow[], asked: number, generation: number): void {
+  /** What a read behind the boundary brought; fewer than were asked for means that there are no more. Those of halted tasks are passed over. */
+  refill(rows: readonly ReadyRow[], asked: number, generation: number, isHalted: (row: ReadyRow) => boolean = never): void {
     if (generation !== this.#generation) return;
     for (const row of rows) {
+      if (isHalted(row)) continue;
       this.further.remove(row.seq);
       this.#place(row);
     }

@@ -135,7 +135,7 @@ export interface FireOutcome {
 
 /**
  * How much of the live runs of a task one transition takes on: there may be hundreds of thousands, which would hold up all
- * other commits. When there are more than `most`, nothing is changed unless the owner has halted the group, so that none
+ * other commits. When there are more than `most`, nothing is changed unless the owner has halted the task, so that none
  * of them begins meanwhile. Then all that have a worker are dealt with, and of the others a part; those that are left
  * are noted, and `endRuns` ends them: the note is told to whoever loads the partition. Undefined: all at once, however many.
  */

@@ -63,7 +63,7 @@ export class GroupCheck {
     }
     // Starts on their way have left the set and are counted as ready still; direct ones, too, were never in it.
     const missing = group.readyCount - ready.size - gate.starting;
-    if (!ready.whole || group.refilling || missing <= 0) return;
+    if (!ready.whole || group.refilling || missing <= 0 || this.#groups.hasHalted(name)) return;
     this.#suspicions.raise(`missing ${missing}`, () => {
       this.#repairs.note('READY_ROWS', { group: name, missing });
       this.#readAgain(group);

@@ -116,7 +116,7 @@ export function adminService(handlers: Handlers, parts: AdminParts): Record<stri
       if (row === undefined || (schedule !== undefined && row.endedAt !== 0)) return explainSchedule(schedule as ScheduleRow, clock.now());
       requireNoOtherOwner(parts, row.nodeGroup);
       if (!groups.isOpen(groups.partitionOf(row.nodeGroup))) return { instance_id: row.id, state: `INSTANCE_STATE_${row.state}` as const, causes: [explainTracker(ownership, row.nodeGroup)] };
-      return explainInstance(store, row, directory.ofGroup(row.nodeGroup), groups.groups.get(row.nodeGroup), parts.going(row.nodeGroup, row.taskId), clock);
+      return explainInstance(store, row, groups, directory.ofGroup(row.nodeGroup), parts.going(row.nodeGroup, row.taskId), clock);
     }),
     ListFeedback: unary(async (request: ListFeedbackRequest__Output) => {
       ownership.requireAccepting();

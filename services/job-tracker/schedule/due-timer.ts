@@ -87,7 +87,7 @@ export class DueTimer {
         const group = this.#groups.group(row.nodeGroup, partition);
         group.waiting--;
         group.readyCount++;
-        group.ready.insert(row);
+        this.#dispatcher.place(group, row);
         this.#runs.goes(row.id);
       }
       for (const name of touched) this.#dispatcher.dispatch(this.#groups.group(name, partition));

@@ -13,8 +13,8 @@ const retryMs = 500;
  * The end of what waits of a task, of which there may be hundreds of thousands: when its schedule is suspended or deleted,
  * or it is cancelled by task.
  *
- * Few runs end in the transition that asks for it. When the store says that there are many, the group is halted: none of
- * its runs is handed out until all are ended. What was handed out before has its place before in the pipeline, so that the
+ * Few runs end in the transition that asks for it. When the store says that there are many, the task is halted: none of
+ * its runs is handed out until all are ended, while the others of the group go on. What was handed out before has its place before in the pipeline, so that the
  * transition, which now goes through, finds it with its worker. It ends a part; the answer goes out, and the others end
  * in transitions of their own, between those of everybody else.
  *
@@ -41,12 +41,13 @@ export class EndingRuns {
     const { partition, nodeGroup } = t;
     this.#pipeline.add({ ...t, bound: { most: mostAtOnce, halted: false } }, (tried, error) => {
       if (error !== undefined || !isTooMuch(tried as AlterOutcome | CancelOutcome)) return settle(tried, error);
-      this.#groups.halt(nodeGroup);
+      const { taskId = '' } = t;
+      this.#halt(partition, nodeGroup, taskId);
       this.#pipeline.add({ ...t, bound: { most: mostAtOnce, halted: true } }, (outcome, failure) => {
         settle(outcome, failure);
         const owned = this.#groups.partitions.get(partition);
-        if ((outcome as AlterOutcome | CancelOutcome | undefined)?.left === true && owned !== undefined) this.#goOn(owned, { nodeGroup, taskId: t.taskId ?? '', by });
-        else this.#letGo(partition, nodeGroup);
+        if ((outcome as AlterOutcome | CancelOutcome | undefined)?.left === true && owned !== undefined) this.#goOn(owned, { nodeGroup, taskId, by });
+        else this.#letGo(partition, nodeGroup, taskId);
       });
     });
   }
@@ -56,22 +57,22 @@ export class EndingRuns {
     const owned = this.#groups.partitions.get(partition);
     if (owned === undefined) return;
     for (const each of left) {
-      this.#groups.halt(each.nodeGroup);
+      this.#halt(partition, each.nodeGroup, each.taskId);
       this.#goOn(owned, each);
     }
   }
 
   #goOn(owned: OwnedPartition, left: LeftRuns): void {
     const { partition } = owned;
-    if (!this.#isOpen(owned)) return this.#letGo(partition, left.nodeGroup);
+    if (!this.#isOpen(owned)) return this.#letGo(partition, left.nodeGroup, left.taskId);
     this.#pipeline.add({ kind: 'endRuns', partition, ...left, most: mostAtOnce, at: this.#clock.now() }, (outcome, error) => {
       // Loaded anew meanwhile: the load has told what is left.
-      if (!this.#isOpen(owned)) return this.#letGo(partition, left.nodeGroup);
+      if (!this.#isOpen(owned)) return this.#letGo(partition, left.nodeGroup, left.taskId);
       if (error !== undefined) return void this.#clock.after(retryMs, () => this.#goOn(owned, left), { unref: true });
       const ended = outcome as EndRunsOutcome;
       this.#settlement.cancelled(left.nodeGroup, { cancelled: ended.cancelled, cancelling: [] });
       if (ended.left) this.#goOn(owned, left);
-      else this.#letGo(partition, left.nodeGroup);
+      else this.#letGo(partition, left.nodeGroup, left.taskId);
     });
   }
 
@@ -79,8 +80,17 @@ export class EndingRuns {
     return this.#groups.partitions.get(owned.partition) === owned && !owned.leaving;
   }
 
-  #letGo(partition: number, nodeGroup: string): void {
-    this.#groups.goOn(nodeGroup);
+  #halt(partition: number, nodeGroup: string, taskId: string): void {
+    this.#groups.halt(nodeGroup, taskId);
+    this.#dispatch(partition, nodeGroup);
+  }
+
+  #letGo(partition: number, nodeGroup: string, taskId: string): void {
+    this.#groups.goOn(nodeGroup, taskId);
+    this.#dispatch(partition, nodeGroup);
+  }
+
+  #dispatch(partition: number, nodeGroup: string): void {
     if (this.#groups.isOpen(partition)) this.#dispatcher.dispatch(this.#groups.group(nodeGroup, partition));
   }
 }

@@ -171,7 +171,7 @@ export class MemoryDatabase {
       .filter((row) => row.nodeGroup === nodeGroup && (after === undefined || isBefore(after, row)))
       .sort((a, b) => (isBefore(a, b) ? -1 : 1))
       .slice(0, limit)
-      .map(readyRow);
+      .map((row) => ({ ...readyRow(row), taskId: row.taskId }));
   }
 
   appendLogs(lines: readonly LogRow[]): void {

@@ -10,7 +10,8 @@ import { loadSchedules } from './schedule-reads.js';
  * of each is looked up behind OFFSET 0, so that no plan walks the histories.
  */
 
-interface ReadyData extends Omit<ReadyRow, 'policy' | 'job'> {
+interface ReadyData extends Omit<ReadyRow, 'policy' | 'job' | 'taskId'> {
+  taskId: string;
   policy: string | null;
   job: Buffer | null;
 }
@@ -26,7 +27,7 @@ type GroupData = { nodeGroup: string; waiting: number; ready: number; nextDueAt:
 
 const instanceOf = `LATERAL (SELECT type, policy, job, due_at FROM lts.instance WHERE id = l.id OFFSET 0) i`;
 
-const readyText = `SELECT l.seq, l.id, i.type, l.priority, l.due_at AS "dueAt", i.due_at AS "scheduledAt", l.attempts, l.retry_times AS "retryTimes", l.lost_times AS "lostTimes",
+const readyText = `SELECT l.seq, l.id, l.task_id AS "taskId", i.type, l.priority, l.due_at AS "dueAt", i.due_at AS "scheduledAt", l.attempts, l.retry_times AS "retryTimes", l.lost_times AS "lostTimes",
     i.policy, CASE WHEN octet_length(i.job) <= ${smallJobBytes} THEN i.job END AS job
   FROM (SELECT * FROM lts.live WHERE group_id = (SELECT group_id FROM lts.node_group WHERE name = $1) AND state = 2
       AND (priority, due_at, seq) > ($2, $3, $4) ORDER BY priority, due_at, seq LIMIT $5) l, ${instanceOf}
@@ -44,7 +45,7 @@ const beforeAll: ReadyKey = { priority: -2_147_483_648, dueAt: Number.MIN_SAFE_I
 export async function readReady(query: RunStatement, nodeGroup: string, after: ReadyKey | undefined, limit: number): Promise<ReadyRow[]> {
   const { priority, dueAt, seq } = after ?? beforeAll;
   const { rows } = await query<ReadyData & Record<string, unknown>>(readyText, [nodeGroup, priority, dueAt, seq, limit]);
-  return rows.map((row) => ({ ...row, policy: policyOf(row.policy), job: row.job ?? undefined }));
+  return rows.map((row) => ({ ...row, taskId: taskIdOf(row.taskId), policy: policyOf(row.policy), job: row.job ?? undefined }));
 }
 
 export async function readExecuting(query: RunStatement, partition: number, afterSeq: number, limit: number | null): Promise<ExecutingRow[]> {

@@ -96,6 +96,7 @@ export class OwnerReads {
     return rows.map((row) => ({
       id: idFromBytes(row.id),
       seq: row.seq,
+      taskId: taskIdOf(row.taskId),
       type: row.type,
       priority: row.priority,
       dueAt: row.dueAt,
