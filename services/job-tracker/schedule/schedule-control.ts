@@ -16,6 +16,7 @@ import type { CommitPipeline, Settle } from '../queue/commit-pipeline.js';
 import type { OwnedGroups } from '../queue/owned-groups.js';
 import { type Alter, type AlterOutcome, heldUntil, type PastSchedule, type QueueStore, type ScheduleRow } from '../queue/queue-store.js';
 import type { GuardedRuns } from './guarded-runs.js';
+import { PastSearch } from './past-search.js';
 import type { Schedules } from './schedules.js';
 
 /** A schedule by its task. */
@@ -71,14 +72,16 @@ const mostByHand = 1_000;
  */
 export class ScheduleControl {
   readonly #parts: ScheduleControlParts;
+  readonly #past: PastSearch;
   /** Runs by hand that are on their way into the store, by their ids. */
   readonly #triggering = new Map<string, Promise<unknown>>();
 
   constructor(parts: ScheduleControlParts) {
     this.#parts = parts;
+    this.#past = new PastSearch(parts.store);
   }
 
-  /** One that is past is given as such until the retention ends, unless only a live one is asked for. */
+  /** One that is past is given as such until the retention ends, unless only a live one is asked for. Throws TOO_MANY_CALLS when many are searched for. */
   async get(name: ScheduleName, liveOnly = false): Promise<ShownSchedule | PastSchedule> {
     this.#require(name);
     const { nodeGroup, taskId } = name;
@@ -86,7 +89,7 @@ export class ScheduleControl {
     const row = await store.findSchedule(nodeGroup, taskId);
     if (row !== undefined) return this.#show(row);
     if (liveOnly) throw notFound(name);
-    const past = await store.findPastSchedule(nodeGroup, taskId);
+    const past = await this.#past.find(nodeGroup, taskId);
     if (past !== undefined) return past;
     throw new LtsError('NOT_FOUND', `group ${nodeGroup} has no schedule ${taskId}; check the task and the group with "lts schedule list", or it ended longer ago than the retention of ${formatDuration(retentionMs)}`);
   }
