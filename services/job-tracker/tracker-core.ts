@@ -200,7 +200,7 @@ export class TrackerCore {
     const often = (periodMs: number, action: () => void): unknown => this.#timers.push(every(clock, periodMs, action));
     often(config.pingInterval, () => heartbeat.beat());
     often(tickMs, () => this.#tick());
-    often(Math.min(config.pingInterval, GroupMasters.leaseMs(config.grace) / 4), () => [this.directory.masters, this.clientMasters].forEach((masters) => masters.renew()));
+    often(Math.min(config.pingInterval, GroupMasters.leaseMs(config.grace) / 4), () => void this.ownership.checkEpochs().then(() => [this.directory.masters, this.clientMasters].forEach((masters) => masters.renew())));
     often(retentionRoundMs, () => void (this.groups.hasChores && this.#retention.round()));
   }
 

@@ -53,6 +53,7 @@ class Bench {
       policy,
     }));
     this.groups.adopt({ partition: 0, epoch: 4 }, { groups: [], executing: rows, nextDueAt: undefined, schedules: { guarded: [], resting: [], left: [] } });
+    this.groups.confirm([{ partition: 0, epoch: 4 }], Number.POSITIVE_INFINITY);
     this.directory.adopted(0);
   }
 

@@ -34,6 +34,7 @@ class Owner {
 
   adopt(epoch: number): this {
     this.groups.adopt({ partition: 0, epoch }, { groups: [], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [], left: [] } });
+    this.groups.confirm([{ partition: 0, epoch }], Number.POSITIVE_INFINITY);
     this.masters.adopted(0);
     return this;
   }
@@ -120,6 +121,23 @@ describe('GroupMasters', () => {
     owner.masters.renew();
     expect(a.told).toHaveLength(2);
     expect(a.told[1]).toEqual(a.told[0]);
+  });
+
+  it('lets the lease end when the store confirms the epoch no more: another owner may choose a grace time after it took over', async () => {
+    join(a, b);
+    const confirm = (at: number): void => owner.groups.confirm([{ partition: 0, epoch: 1 }], at);
+    confirm(owner.clock.monotonic());
+    await owner.clock.advance(graceMs / 6);
+    owner.masters.renew();
+    expect(a.told).toHaveLength(2);
+    await owner.clock.advance(1);
+    owner.masters.renew();
+    // Another member comes, and is not told either.
+    join(c);
+    expect([a.told.length, b.told.length, c.told.length]).toEqual([2, 2, 0]);
+    confirm(owner.clock.monotonic());
+    owner.masters.renew();
+    expect([a.told.length, b.told.length, c.last?.node_id]).toEqual([3, 3, 'a']);
   });
 
   it('waits under a later owner, since the master of the earlier one may still take itself for it', async () => {

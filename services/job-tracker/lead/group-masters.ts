@@ -35,8 +35,9 @@ interface Group<M> {
  * The next one is chosen when the old one has left for certain, or a whole grace time after its stream was lost, so that
  * two do not overlap unless a node stands still. A new owner knows no master: it asks, and the one that answers that it
  * is one stays it; else the choice waits for the grace time. What was said before that question counts for nothing: its
- * master may have had successors since. Every choice has a greater token than all before it, also those of earlier
- * owners, since it begins with the epoch: that is the fence for a node that stood still.
+ * master may have had successors since. So that no earlier owner lets a lease go on beyond that grace time, an owner tells
+ * its master only while the store has confirmed its epoch within the last sixth of one. Every choice has a greater token
+ * than all before it, also those of earlier owners, since it begins with the epoch: that is the fence for a node that stood still.
  */
 export class GroupMasters<M> {
   readonly #owned: OwnedGroups;
@@ -167,8 +168,14 @@ export class GroupMasters<M> {
   #tell(group: Group<M>, member: M): void {
     const { master, token, lost } = group;
     if (master === undefined) return this.#port.ask?.(member);
-    if (lost) return;
+    if (lost || !this.#isConfirmed(group)) return;
     this.#port.tell(member, { self: member === master, node_id: this.#port.nameOf(master), token, lease: GroupMasters.leaseMs(this.#graceMs), heard: this.#port.heardOf(member) });
+  }
+
+  /** Another owner may have the partition since, and chooses another master when the grace time is over: no lease may go on beyond that. */
+  #isConfirmed({ partition }: Group<M>): boolean {
+    const confirmedAt = this.#owned.partitions.get(partition)?.confirmedAt ?? Number.NEGATIVE_INFINITY;
+    return this.#clock.monotonic() - confirmedAt <= this.#graceMs - GroupMasters.leaseMs(this.#graceMs);
   }
 
   #forgetEmpty(group: Group<M>): void {

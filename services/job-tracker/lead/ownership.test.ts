@@ -36,6 +36,10 @@ class Epochs {
       if (row?.epoch === epoch) Object.assign(row, { nodeId: '', incarnation: '' });
     }
   };
+  fenced = async (held: readonly HeldEpoch[]): Promise<number[]> => {
+    await this.loading;
+    return held.filter(({ partition, epoch }) => this.rows[partition]?.epoch !== epoch).map(({ partition }) => partition);
+  };
   load = async (): Promise<LoadedPartition> => {
     await this.loading;
     return { groups: [], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [], left: [] } };
@@ -226,6 +230,25 @@ describe('Ownership', () => {
     a.ownership.assign([0]);
     await clock.advance(100);
     expect(epochs.holders).toEqual(['a', 'b', '', '']);
+  });
+
+  it('knows since when for certain nobody else has a partition: it was asked for then, not when the answer came', async () => {
+    const confirmed = (): (number | undefined)[] => [0, 1].map((partition) => a.groups.partitions.get(partition)?.confirmedAt);
+    const taken = clock.monotonic();
+    expect(confirmed()).toEqual([taken, taken]);
+    await clock.advance(1_000);
+    epochs.loading = clock.sleep(400);
+    const checked = a.ownership.checkEpochs();
+    await clock.advance(400);
+    await checked;
+    expect(confirmed()).toEqual([taken + 1_000, taken + 1_000]);
+    epochs.loading = Promise.reject(new LtsError('STORE_FAILED', 'the store is away'));
+    await a.ownership.checkEpochs();
+    expect(confirmed()).toEqual([taken + 1_000, taken + 1_000]);
+    await epochs.take([1], { nodeId: 'b', incarnation: 'b', pid: 1 });
+    epochs.loading = Promise.resolve();
+    await a.ownership.checkEpochs();
+    expect(confirmed()).toEqual([taken + 1_400, undefined]);
   });
 
   it('takes the others when the row of one is gone, and says so until it is back', async () => {

@@ -179,8 +179,10 @@ export class Ownership {
   async checkEpochs(): Promise<void> {
     const held = this.#held();
     if (held.length === 0) return;
+    const asked = this.#clock.monotonic();
     try {
       const stale = await this.#store.fenced(held);
+      this.#groups.confirm(held.filter(({ partition }) => !stale.includes(partition)), asked);
       this.fenced(stale.filter((partition) => held.some((each) => each.partition === partition && each.epoch === this.epochOf(partition))));
     } catch (error) {
       this.#tellFailure('fenced', error);
@@ -276,7 +278,7 @@ export class Ownership {
     }
     // A few at a time, so that they keep neither commits of what is owned already nor status waiting.
     const loadNext = async (): Promise<void> => {
-      for (let next = held.shift(); next !== undefined; next = held.shift()) await this.#load(next);
+      for (let next = held.shift(); next !== undefined; next = held.shift()) await this.#load(next, begun);
     };
     const [{ epoch } = { epoch: 0 }] = held;
     const loads = await Promise.allSettled(Array.from({ length: loadsAtOnce }, loadNext));
@@ -285,11 +287,12 @@ export class Ownership {
     this.#log.info('owner.taken', { partitions: formatRanges(partitions), epoch, tookMs: Math.round(this.#clock.monotonic() - begun) });
   }
 
-  async #load(held: HeldEpoch): Promise<void> {
+  async #load(held: HeldEpoch, takenAt: number): Promise<void> {
     const rows = await this.#store.load(held.partition);
     // Assigned to another meanwhile: it is released without having been owned.
     if (!this.#wanted.has(held.partition)) return;
     this.#groups.adopt(held, rows);
+    this.#groups.confirm([held], takenAt);
     this.#told.add(held.partition);
     this.#parts.events.adopted(held.partition, rows.schedules);
   }

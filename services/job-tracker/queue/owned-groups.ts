@@ -30,6 +30,8 @@ export interface OwnedPartition extends HeldEpoch {
   nextDueAt: number | undefined;
   /** It is about to be released: nothing of it is admitted or started any more, what is on its way is still stored. */
   leaving: boolean;
+  /** When the store was last asked, and had this epoch: monotonic milliseconds. Until then for certain nobody else had it. */
+  confirmedAt: number;
 }
 
 /** An attempt that a worker has. */
@@ -79,7 +81,7 @@ export class OwnedGroups {
   /** Puts a loaded partition in place of whatever was there. */
   adopt(held: HeldEpoch, loaded: LoadedPartition): void {
     this.drop(held.partition);
-    this.partitions.set(held.partition, { ...held, fences: 0, nextDueAt: loaded.nextDueAt, leaving: false });
+    this.partitions.set(held.partition, { ...held, fences: 0, nextDueAt: loaded.nextDueAt, leaving: false, confirmedAt: Number.NEGATIVE_INFINITY });
     for (const { nodeGroup, waiting, ready, limits } of loaded.groups) {
       const group = this.#make(nodeGroup, held.partition, ready === 0);
       group.waiting = waiting;
@@ -87,6 +89,14 @@ export class OwnedGroups {
       if (limits !== undefined) this.limit(group, limits);
     }
     for (const row of loaded.executing) this.execute(row, held.partition);
+  }
+
+  /** The store, asked at that moment (monotonic milliseconds), had these epochs. */
+  confirm(held: readonly HeldEpoch[], at: number): void {
+    for (const { partition, epoch } of held) {
+      const owned = this.partitions.get(partition);
+      if (owned?.epoch === epoch) owned.confirmedAt = at;
+    }
   }
 
   /** An attempt that the store knows. */

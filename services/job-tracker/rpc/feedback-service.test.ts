@@ -30,6 +30,7 @@ class Bench {
 
   adopt(epoch: number): void {
     this.groups.adopt({ partition: 0, epoch }, { groups: [], executing: [], nextDueAt: undefined, schedules: { guarded: [], resting: [], left: [] } });
+    this.groups.confirm([{ partition: 0, epoch }], Number.POSITIVE_INFINITY);
     this.masters.adopted(0);
   }
 
