@@ -252,7 +252,7 @@ export class TrackerCore {
   }
 
   /** What status is drawn from. */
-  get status(): Omit<AdminParts, 'ownership' | 'clock'> {
+  get status(): Omit<AdminParts, 'ownership' | 'searches' | 'clock'> {
     return {
       store: this.#parts.store,
       groups: this.groups,

@@ -27,7 +27,8 @@ import type { Ownership } from '../lead/ownership.js';
 import { type InstanceState, states } from '../queue/instance-state.js';
 import type { OwnedGroups } from '../queue/owned-groups.js';
 import type { QueueStore, ScheduleRow } from '../queue/queue-store.js';
-import type { InstanceRow, InstanceTarget } from '../queue/status-queries.js';
+import type { Searches } from '../queue/searches.js';
+import type { InstanceRow } from '../queue/status-queries.js';
 import { toJobResult } from './feedback-service.js';
 import { fitText, textLimit } from './fit-texts.js';
 import { toLimitChange, toLimits } from './limit-views.js';
@@ -37,6 +38,7 @@ import { toAttempt, toInstance, toLogLine, toQueue } from './status-views.js';
 /** What status is drawn from. */
 export interface AdminParts {
   store: QueueStore;
+  searches: Searches;
   groups: OwnedGroups;
   directory: WorkerDirectory;
   delivery: FeedbackDelivery;
@@ -62,7 +64,7 @@ type Target = Pick<GetInstanceRequest__Output, 'instance_id' | 'task_id' | 'node
  */
 export function adminService(handlers: Handlers, parts: AdminParts): Record<string, UntypedHandleCall> {
   const { store, groups, directory, delivery, unclaimed, limits, ownership, drain, clock } = parts;
-  const find = (target: Target): Promise<InstanceRow> => findInstance(store, ownership, target);
+  const find = (target: Target): Promise<InstanceRow> => findInstance(parts, target);
   const unary = <Req, Res>(handle: (request: Req) => Promise<Res>): UntypedHandleCall => handlers.unary<Req, Res>(handle) as UntypedHandleCall;
   return {
     GetInstance: unary(async (request: Target) => {
@@ -112,7 +114,7 @@ export function adminService(handlers: Handlers, parts: AdminParts): Record<stri
       if (cause !== undefined) return { instance_id: request.instance_id, state: 'INSTANCE_STATE_UNSPECIFIED' as const, causes: [cause] };
       checkTarget(request);
       const schedule = request.instance_id === '' ? await store.findSchedule(request.node_group, request.task_id) : undefined;
-      const row = await (schedule === undefined ? find(request) : store.findInstance({ taskId: request.task_id, nodeGroup: request.node_group }));
+      const row = await (schedule === undefined ? find(request) : newestOf(parts, request));
       if (row === undefined || (schedule !== undefined && row.endedAt !== 0)) return explainSchedule(schedule as ScheduleRow, clock.now());
       requireNoOtherOwner(parts, row.nodeGroup);
       if (!groups.isOpen(groups.partitionOf(row.nodeGroup))) return { instance_id: row.id, state: `INSTANCE_STATE_${row.state}` as const, causes: [explainTracker(ownership, row.nodeGroup)] };
@@ -155,12 +157,17 @@ function checkTarget({ instance_id, task_id, node_group }: Target): void {
   }
 }
 
-async function findInstance(store: QueueStore, ownership: Ownership, request: Target): Promise<InstanceRow> {
+/** The newest instance of a task, whether it lives or not. */
+function newestOf({ store, searches }: Pick<AdminParts, 'store' | 'searches'>, { task_id, node_group }: Target): Promise<InstanceRow | undefined> {
+  return searches.run(() => store.findInstance({ taskId: task_id, nodeGroup: node_group }));
+}
+
+async function findInstance(parts: Pick<AdminParts, 'store' | 'searches' | 'ownership'>, request: Target): Promise<InstanceRow> {
+  const { store, ownership } = parts;
   ownership.requireAccepting();
   checkTarget(request);
   const { instance_id, task_id, node_group } = request;
-  const target: InstanceTarget = instance_id === '' ? { taskId: task_id, nodeGroup: node_group } : { id: instance_id };
-  const row = await store.findInstance(target);
+  const row = await (instance_id === '' ? newestOf(parts, request) : store.findInstance({ id: instance_id }));
   if (row !== undefined) return row;
   if (instance_id === '' && (await store.findSchedule(node_group, task_id)) !== undefined) {
     throw new LtsError('INSTANCE_NOT_FOUND', `task ${task_id} of group ${node_group} is a schedule of which no run is kept yet; see "lts schedule get"`);

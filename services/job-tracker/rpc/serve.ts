@@ -25,7 +25,7 @@ export function serve(server: Server, core: TrackerCore, config: JobTrackerConfi
   server.addService(rawContract.WorkerService.service, workerService(handlers, { ...common, directory: core.directory, results: core.results, logs: core.logs, groups: core.groups }));
   server.addService(contract.FeedbackService.service, feedbackService(handlers, { ...common, delivery: core.delivery, masters: core.clientMasters }));
   server.addService(contract.ClusterService.service, clusterService(handlers, core.view, log));
-  server.addService(contract.AdminService.service, adminService(handlers, { ...common, ...core.status }));
+  server.addService(contract.AdminService.service, adminService(handlers, { ...common, ...core.status, searches: core.schedules.searches }));
   const health = new Health(services);
   health.addTo(server);
   if (config.reflection ?? isLoopback(config.listen.host)) addReflection(server, services);

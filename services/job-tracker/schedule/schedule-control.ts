@@ -15,8 +15,8 @@ import type { Backlog } from '../queue/backlog.js';
 import type { CommitPipeline, Settle } from '../queue/commit-pipeline.js';
 import type { OwnedGroups } from '../queue/owned-groups.js';
 import { type Alter, type AlterOutcome, heldUntil, type PastSchedule, type QueueStore, type ScheduleRow } from '../queue/queue-store.js';
+import { Searches } from '../queue/searches.js';
 import type { GuardedRuns } from './guarded-runs.js';
-import { PastSearch } from './past-search.js';
 import type { Schedules } from './schedules.js';
 
 /** A schedule by its task. */
@@ -71,17 +71,18 @@ const mostByHand = 1_000;
  * schedule has it, NOT_OWNER, LOADING or DRAINING when this tracker does not serve its group, and what the store says.
  */
 export class ScheduleControl {
+  /** Of the whole tracker. */
+  readonly searches: Searches;
   readonly #parts: ScheduleControlParts;
-  readonly #past: PastSearch;
   /** Runs by hand that are on their way into the store, by their ids. */
   readonly #triggering = new Map<string, Promise<unknown>>();
 
   constructor(parts: ScheduleControlParts) {
     this.#parts = parts;
-    this.#past = new PastSearch(parts.store);
+    this.searches = new Searches(parts.clock);
   }
 
-  /** One that is past is given as such until the retention ends, unless only a live one is asked for. Throws TOO_MANY_CALLS when many are searched for. */
+  /** One that is past is given as such until the retention ends, unless only a live one is asked for. */
   async get(name: ScheduleName, liveOnly = false): Promise<ShownSchedule | PastSchedule> {
     this.#require(name);
     const { nodeGroup, taskId } = name;
@@ -89,7 +90,7 @@ export class ScheduleControl {
     const row = await store.findSchedule(nodeGroup, taskId);
     if (row !== undefined) return this.#show(row);
     if (liveOnly) throw notFound(name);
-    const past = await this.#past.find(nodeGroup, taskId);
+    const past = await this.searches.run(() => store.findPastSchedule(nodeGroup, taskId));
     if (past !== undefined) return past;
     throw new LtsError('NOT_FOUND', `group ${nodeGroup} has no schedule ${taskId}; check the task and the group with "lts schedule list", or it ended longer ago than the retention of ${formatDuration(retentionMs)}`);
   }
