@@ -203,6 +203,20 @@ describe('managing a schedule', () => {
       expect(await bench.instance(held)).toMatchObject({ state: 'CANCELLED' });
     });
 
+    it('is searched for only when no other search goes on', async () => {
+      const { store } = bench.bench;
+      const begun: (() => void)[] = [];
+      store.findPastSchedule = () => new Promise((resolve) => begun.push(() => resolve(undefined)));
+      const answers = ['one', 'two'].map((taskId) => bench.control.get({ nodeGroup: 'g', taskId }).catch((error: unknown) => error));
+      await bench.until(() => begun.length > 0, 'the first one begins');
+      await bench.bench.ticks(2);
+      expect(begun).toHaveLength(1);
+      begun[0]?.();
+      await bench.until(() => begun.length > 1, 'the second one begins');
+      begun[1]?.();
+      expect(await Promise.all(answers)).toMatchObject([{ reason: 'NOT_FOUND' }, { reason: 'NOT_FOUND' }]);
+    });
+
     it('takes a new schedule of the same task after it', async () => {
       await bench.cron();
       const first = await bench.got(1);
