@@ -45,6 +45,13 @@ describe('owedTimes', () => {
     expect(owedTimes(last, 2_000, 10_000, threshold, 100)).toMatchObject({ onTime: [2_000, 3_000], next: undefined });
   });
 
+  it('sums up to the time before the ones told one by one, however many the search from now backwards finds', () => {
+    for (let period = 16_370; period <= 16_390; period++) {
+      const { older, missed } = owedTimes(grid(0, period), 0, 5_000 * period, threshold, 100);
+      expect({ period, to: older?.to, count: older?.count, missed: missed.length }).toEqual({ period, to: (missed[0] ?? 0) - period, count: 4_001, missed: mostMissed });
+    }
+  });
+
   it('sums up what is older than the newest thousand', () => {
     const now = 1_500_000;
     const { older, missed, onTime, next } = owedTimes(second, 0, now, threshold, 100);

@@ -67,7 +67,7 @@ function count(timetable: Timetable, from: number, end: number, most: number): n
   return counted;
 }
 
-/** The newest times before `end`, at least `mostMissed` of them if there are so many from `from` on. */
+/** The newest times before `end`, more than `mostMissed` of them if there are so many from `from` on: the one before those is the last that is summed up. */
 function newestBefore(timetable: Timetable, from: number, end: number): number[] {
   const enough = (start: number): number => count(timetable, start, end, 4 * mostMissed);
   let few = end;
@@ -75,12 +75,12 @@ function newestBefore(timetable: Timetable, from: number, end: number): number[]
   for (let span = 1_000; many > from; span *= 2) {
     few = many;
     many = Math.max(from, end - span);
-    if (enough(many) >= mostMissed) break;
+    if (enough(many) > mostMissed) break;
   }
   // Times may lie close together after a long gap: then the last step went too far.
   while (few - many > 1 && enough(many) >= 4 * mostMissed) {
     const middle = Math.floor((few + many) / 2);
-    if (enough(middle) >= mostMissed) many = middle;
+    if (enough(middle) > mostMissed) many = middle;
     else few = middle;
   }
   return take(timetable, many, end, Number.POSITIVE_INFINITY, false);
