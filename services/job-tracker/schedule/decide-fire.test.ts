@@ -104,6 +104,13 @@ describe('decideFire', () => {
     expect(week.passed[0]).toMatchObject({ message: expect.stringContaining('and 9080 earlier times') });
   });
 
+  it('counts up to ten thousand that are summed up, and says so', () => {
+    const summed = (times: number): string | undefined => fire({ job: { cron_expression: '* * * * * ?' }, late: (times + 999) * 1_000 }).passed[0]?.message;
+    expect(summed(9_999)).toContain('; and 9998 earlier times');
+    expect(summed(10_000)).toContain('; and at least 9999 earlier times');
+    expect(summed(20_000)).toContain('; and at least 9999 earlier times');
+  });
+
   it('discards times without a limit of their runs while the backlog is full, and counts none of them', () => {
     const job = repeat({ rely_on_prev_cycle: false });
     expect(fire({ job, fires: 2, room: 0 })).toMatchObject({ runs: [], passed: [{ state: 'DISCARDED', message: 'the backlog is full', scheduledAt: start }], nextAt: start + minute, over: false });

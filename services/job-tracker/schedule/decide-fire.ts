@@ -84,7 +84,7 @@ class Decision {
   }
 
   sumUp({ count, from, to }: { count: number; from: number; to: number }): void {
-    this.#miss(to, `missed; and ${count < mostCounted ? count - 1 : `more than ${mostCounted}`} earlier times from ${iso(from)} on`, from, count);
+    this.#miss(to, `missed; and ${count < mostCounted ? '' : 'at least '}${count - 1} earlier times from ${iso(from)} on`, from, count);
   }
 
   /** Gives the first time that is left, as there are no runs any more. */
