@@ -137,6 +137,8 @@ describe('parseTime', () => {
     expect(parseTime('--at', '+250ms', 1_000)).toBe(1_250);
     expect(parseTime('--at', '2026-12-31T23:00:00Z', 0)).toBe(Date.UTC(2026, 11, 31, 23));
     expect(parseTime('--at', '1700000000000', 0)).toBe(1_700_000_000_000);
+    expect(parseTime('--at', '2026-12-31T23:00:00+01:00', 0)).toBe(Date.UTC(2026, 11, 31, 22));
+    for (const vague of ['2026-12-31', '2026-12-31T23:00:00', '2026-12-31T25:00:00Z']) expect(() => parseTime('--at', vague, 0)).toThrow(`--at ${vague} does not say which moment it is`);
     for (const wrong of ['tomorrow', '+5', '12:00', '']) expect(() => parseTime('--at', wrong, 0)).toThrow('is not a time');
   });
 });

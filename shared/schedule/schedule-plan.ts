@@ -4,6 +4,7 @@ import { bounded } from './bounded.js';
 import { cron, type CronDialect, type GapPolicy, type OverlapPolicy } from './cron.js';
 import { dailyWindow } from './daily-window.js';
 import { grid } from './grid.js';
+import { formatInstant } from './instant.js';
 import { LruCache } from './lru-cache.js';
 import { isSpread } from './spread.js';
 import type { Timetable } from './timetable.js';
@@ -193,7 +194,7 @@ function checkRepeat(job: ScheduleFields, interval: number, count: number): void
     return;
   }
   if (interval === 0) refuse(`repeat_count is ${count} without repeat_interval; give the interval in milliseconds`);
-  if (count === 0) refuse(`repeat_interval is ${interval} without repeat_count; give how many runs there are in all, -1 without end`);
+  if (count === 0) refuse(`repeat_interval is ${interval} and repeat_count is 0 or left out; give how many runs there are in all, -1 without end`);
   if ((job.time_zone ?? '') !== '') refuse(`time_zone is "${job.time_zone}" with a repeat, which follows real time; it goes with cron_expression and daily_window`);
   if (delay && job.rely_on_prev_cycle === false) refuse('repeat_mode is FIXED_DELAY while rely_on_prev_cycle is false; a delay counts from the end of the run before, so leave rely_on_prev_cycle out');
   if (interval < shortestIntervalMs) refuse(`repeat_interval is ${interval}; give ${shortestIntervalMs} milliseconds or more, and let one run do what is to be done more often`);
@@ -221,7 +222,7 @@ function isSet(value: unknown): boolean {
 function neverFires(job: ScheduleFields, { times, endAt }: SchedulePlan): string {
   const bounds = isSet(job.start_time) || isSet(job.end_time) ? ' between start_time and end_time' : '';
   if (times.kind === 'cron') return `cron_expression is "${times.expression}", which never fires${bounds}; look at it with "lts schedule preview"`;
-  if (times.kind === 'repeat') return `the first fire would be at ${times.first}, after end_time ${endAt}; give a later end, or an earlier trigger_time`;
+  if (times.kind === 'repeat') return `the first fire would be at ${times.first} (${formatInstant(times.first)}), after end_time ${endAt} (${formatInstant(endAt)}); give a later end, or an earlier trigger_time`;
   return `daily_window never fires${bounds}; give a later end_time`;
 }
 

@@ -78,7 +78,7 @@ const jobCases: RequestCase[] = [
   badJob('a time zone that is a path', { cron_expression: '@daily', time_zone: '../../etc/passwd\0' }, /time_zone is/),
   badJob('a dialect without an expression', { cron_dialect: 'CRON_DIALECT_UNIX' }, /cron_dialect is CRON_DIALECT_UNIX without cron_expression/),
   badJob('cron and interval', { cron_expression: '@daily', repeat_interval: 1_000 }, /repeat_interval 1000/),
-  badJob('an interval alone', { repeat_interval: 1_000 }, /repeat_interval is 1000 without repeat_count/),
+  badJob('an interval alone', { repeat_interval: 1_000 }, /repeat_interval is 1000 and repeat_count is 0 or left out/),
   badJob('a negative interval', { repeat_interval: -1, repeat_count: 1 }, /repeat_interval is -1/),
   badJob('a repeat_count of -2', { repeat_interval: 1_000, repeat_count: -2 }, /repeat_count is -2/),
   badJob('a misfire threshold below 0', { cron_expression: '@daily', misfire_policy: { threshold: -1 } }, /misfire_policy\.threshold is -1/),
