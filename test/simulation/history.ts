@@ -1,5 +1,5 @@
 import { checkHistory, type Violation } from '../checker/check-history.js';
-import type { Event } from '../checker/history.js';
+import { epochOf, type Event } from '../checker/history.js';
 import type { AttemptOutcome } from '../../services/job-tracker/queue/instance-state.js';
 import type { CommitBatch, Finish, Outcome } from '../../services/job-tracker/queue/queue-store.js';
 import { LimitChecks } from './limit-checks.js';
@@ -80,9 +80,10 @@ export class History {
     for (const id of ids) if (!this.#cancelAckedAt.has(id)) this.#cancelAckedAt.set(id, now);
   }
 
-  /** A tracker has written a task to a stream. */
-  taskSent(id: string, attempt: number, now: number): void {
+  /** An owner of this epoch has written a task to a stream. An attempt that an earlier owner had recorded is sent again. */
+  taskSent({ id, attempt, fence }: { id: string; attempt: number; fence: number }, epoch: number, now: number): void {
     this.#sentAt.set(`${id}/${attempt}`, now);
+    if (epoch > epochOf(fence)) this.record({ kind: 'resent', id, attempt });
   }
 
   /** A run has begun: 10, not of a task that was sent after the cancel was acked. */

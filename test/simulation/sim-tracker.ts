@@ -75,7 +75,9 @@ export class SimTracker {
   #watchTasks(call: ServerEnd, serve: (call: ServerEnd) => void): void {
     call.onWrite = (frame) => {
       const { tasks } = (frame as RawWorkResponse).tasks ?? { tasks: [] };
-      for (const { instance_id: id = '', attempt = 0 } of tasks) this.#world.history.taskSent(id, attempt, this.#world.scheduler.now);
+      for (const { instance_id: id = '', attempt = 0, fencing_token, epoch } of tasks) {
+        this.#world.history.taskSent({ id, attempt, fence: Number(fencing_token) }, Number(epoch), this.#world.scheduler.now);
+      }
     };
     serve(call);
   }
