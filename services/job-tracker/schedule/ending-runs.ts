@@ -67,9 +67,10 @@ export class EndingRuns {
     if (!this.#isOpen(owned)) return this.#letGo(partition, left.nodeGroup, left.taskId);
     this.#pipeline.add({ kind: 'endRuns', partition, ...left, most: mostAtOnce, at: this.#clock.now() }, (outcome, error) => {
       // Loaded anew meanwhile: the load has told what is left.
-      if (!this.#isOpen(owned)) return this.#letGo(partition, left.nodeGroup, left.taskId);
+      if (!this.#isOwned(owned)) return this.#letGo(partition, left.nodeGroup, left.taskId);
       if (error !== undefined) return void this.#clock.after(retryMs, () => this.#goOn(owned, left), { unref: true });
       const ended = outcome as EndRunsOutcome;
+      // Also when it is about to be released: what is on its way then is still stored, and memory follows.
       this.#settlement.cancelled(left.nodeGroup, { cancelled: ended.cancelled, cancelling: [] });
       if (ended.left) this.#goOn(owned, left);
       else this.#letGo(partition, left.nodeGroup, left.taskId);
@@ -77,7 +78,11 @@ export class EndingRuns {
   }
 
   #isOpen(owned: OwnedPartition): boolean {
-    return this.#groups.partitions.get(owned.partition) === owned && !owned.leaving;
+    return this.#isOwned(owned) && !owned.leaving;
+  }
+
+  #isOwned(owned: OwnedPartition): boolean {
+    return this.#groups.partitions.get(owned.partition) === owned;
   }
 
   #halt(partition: number, nodeGroup: string, taskId: string): void {
