@@ -213,6 +213,31 @@ describe('the gateway', () => {
     await eventually(() => tracker.receivers.size === 0);
   });
 
+  it('ends the stream of an application that leaves when the tracker has stored its acks', async () => {
+    const tracker = await startTracker();
+    const steps: string[] = [];
+    tracker.onLeave = async () => {
+      // An end that the gateway had written by now would come before this answer.
+      await call<SubmitJobResponse__Output>((options, answer) => job.submitJob({ job: least }, options, answer));
+      steps.push('stored');
+    };
+    const { feedback, job } = clientsOf((await startGateway(portOf(tracker.address))).address);
+    const stream = feedback.watchFeedback();
+    const got: string[] = [];
+    stream.on('data', ({ results }: WatchFeedbackResponse__Output) => got.push(...results.map((result) => result.feedback_id)));
+    stream.on('error', (error) => steps.push(error.message));
+    stream.on('end', () => steps.push('ended'));
+    stream.write({ hello: { submit_node_group: 'shop', client_id: 'app' } });
+    await eventually(() => tracker.receivers.size === 1);
+    for (const receiver of tracker.receivers) receiver.write({ results: [{ feedback_id: 'one' }] });
+    await eventually(() => got.length === 1);
+    stream.write({ ack: { feedback_ids: got } });
+    stream.end();
+    await eventually(() => steps.length === 2);
+    expect(steps).toEqual(['stored', 'ended']);
+    expect(tracker.frames.flatMap(({ ack }) => ack?.feedback_ids ?? [])).toEqual(['one']);
+  });
+
   it('passes on who the master of the group is, and what the receiver takes itself for', async () => {
     const tracker = await startTracker();
     const gateway = await startGateway(portOf(tracker.address));

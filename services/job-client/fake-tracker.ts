@@ -35,6 +35,8 @@ export class FakeTracker {
   readonly cancels: CancelJobRequest__Output[] = [];
   readonly receivers = new Set<FakeReceiver>();
   readonly frames: WatchFeedbackRequest__Output[] = [];
+  /** Waited for before the stream of a receiver that leaves is ended. */
+  onLeave: () => Promise<void> | void = () => undefined;
   /** The answer for a job; undefined: accepted. */
   onJob: (job: Job__Output) => SubmitResult | undefined = () => undefined;
   /** Called before each SubmitJobs is answered; what it throws is the answer, what it returns is waited for. */
@@ -118,7 +120,7 @@ export class FakeTracker {
     call.on('error', gone);
     call.on('end', () => {
       gone();
-      call.end();
+      void Promise.resolve(this.onLeave()).then(() => call.end());
     });
   }
 }

@@ -182,7 +182,7 @@ export class JobClient {
     return { close: () => void this.#masterListeners.delete(listener) };
   }
 
-  /** Waits for running handlers and for the answers of what was submitted, then disconnects. */
+  /** Waits for running handlers (at most 10 s), until their acks are stored (3 s) and for the answers of what was submitted, then disconnects. */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;

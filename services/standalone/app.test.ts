@@ -5,6 +5,7 @@ import { credentials } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadSettings } from '../../shared/config/load-settings.js';
 import { contract } from '../../shared/grpc/contract.js';
+import type { ListFeedbackResponse__Output } from '../../shared/grpc/generated/lts/v1/ListFeedbackResponse.js';
 import type { ListQueuesResponse__Output } from '../../shared/grpc/generated/lts/v1/ListQueuesResponse.js';
 import { silentLogger } from '../../shared/log/logger.js';
 import { systemClock } from '../../shared/time/clock.js';
@@ -68,6 +69,20 @@ describe('the suite in one process', () => {
     const queues = await new Promise<ListQueuesResponse__Output | undefined>((resolve) => admin.listQueues({ node_group: 'demo' }, (_error, response) => resolve(response)));
     admin.close();
     expect(queues?.queues[0]).toMatchObject({ waiting: 0, ready: 0, executing: 0 });
+  });
+
+  it('owes nothing of what a client took before it was closed', async () => {
+    const admin = new contract.AdminService(suite.trackerAddress, credentials.createInsecure());
+    const owed = (group: string) => new Promise<ListFeedbackResponse__Output | undefined>((resolve) => admin.listFeedback({ submit_node_group: group }, (_error, response) => resolve(response)));
+    for (const [group, way] of [['through', { gateway: suite.address }], ['straight', { trackers: [suite.trackerAddress] }]] as const) {
+      const leaving = new JobClient({ ...way, nodeGroup: group });
+      const ended = new Promise<JobResult>((resolve) => leaving.onResult(resolve));
+      await leaving.submit({ task_id: group, node_group: 'demo', need_feedback: true, type: 'echo', payload: 'hello' });
+      expect(await ended).toMatchObject({ message: 'hello' });
+      await leaving.close();
+      expect(await owed(group)).toMatchObject({ entries: [] });
+    }
+    admin.close();
   });
 
   it('leaves its data to the next start', async () => {

@@ -18,6 +18,8 @@ const gatherMs = 1;
 const ackIds = 500;
 /** Longest wait for the first frame of a tracker. */
 const helloTimeoutMs = 3_000;
+/** A tracker that is left may take so long to store the last acks. */
+const leaveTimeoutMs = 3_000;
 /** A stream that lasted so long was a good one. */
 const steadyMs = 5_000;
 /** Handler errors are cut to so many characters. */
@@ -62,6 +64,8 @@ export class FeedbackStream {
   #acked: string[] = [];
   #failures: FeedbackFailure[] = [];
   #flush: Timer | undefined;
+  /** Called when the tracker has ended the stream that is being left. */
+  #onLeft: () => void = () => undefined;
 
   constructor(address: string, parts: FeedbackStreamParts) {
     this.address = address;
@@ -72,12 +76,14 @@ export class FeedbackStream {
 
   /** The result was taken. Lost with the stream: the tracker then sends the result again. */
   ack(feedbackId: string): void {
+    if (this.#closed) return;
     this.#acked.push(feedbackId);
     this.#flushSoon();
   }
 
   /** The handler failed. */
   fail(feedbackId: string, message: string): void {
+    if (this.#closed) return;
     this.#failures.push({ feedback_id: feedbackId, message: message.slice(0, messageChars) });
     this.#flushSoon();
   }
@@ -88,20 +94,21 @@ export class FeedbackStream {
     if (this.#retry !== undefined) this.#connect();
   }
 
-  /** Sends what is acked and leaves. */
-  close(): void {
-    this.#write();
+  /** Sends what is acked and leaves. Resolves when the tracker has stored it, when the stream is lost, or after 3 s. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
     this.#closed = true;
     this.#retry?.cancel();
-    this.#flush?.cancel();
     const open = this.#open;
-    this.#open = undefined;
     if (open === undefined) return;
-    open.timer.cancel();
-    open.writer.close();
-    open.call.end();
-    // A peer that does not end its side must not keep the stream.
-    this.#clock.after(1_000, () => open.call.cancel(), { unref: true });
+    // A tracker that has not said hello has sent nothing to ack.
+    if (!this.#known) return this.#lost(open, new Error('closed'));
+    const left = new Promise<void>((resolve) => {
+      this.#onLeft = resolve;
+    });
+    open.timer = this.#clock.after(leaveTimeoutMs, () => this.#lost(open, new Error(`not ended within ${leaveTimeoutMs} ms`)));
+    this.#write();
+    await left;
   }
 
   #connect(): void {
@@ -116,7 +123,7 @@ export class FeedbackStream {
     this.#open = open;
     writer.onDrain(() => this.#write());
     call.on('data', ({ results, master }: WatchFeedbackResponse__Output) => {
-      if (this.#open !== open) return;
+      if (this.#open !== open || this.#closed) return;
       if (!this.#known) this.#established(open);
       if (master) this.#takeMaster(open, master);
       if (results.length > 0) onResults(this, results);
@@ -148,12 +155,12 @@ export class FeedbackStream {
     open.call.cancel();
     this.#acked = [];
     this.#failures = [];
+    if (this.#closed) return this.#onLeft();
     // A stream that breaks as soon as it is open does not begin the back-off anew.
     if (this.#known && this.#clock.monotonic() - this.#openedAt > steadyMs) this.#tries = 0;
     const notOwner = toCallError(error, this.address).reason === 'NOT_OWNER';
     if (this.#known) this.#parts.log.warn('stream.lost', { stream: 'WatchFeedback', address: this.address, why: messageOf(error) });
     this.#known = false;
-    if (this.#closed) return;
     this.#retry = this.#clock.after(notOwner ? backoffMs(this.#tries++, 1_000, 5_000) : backoffMs(this.#tries++, 100, 2_000), () => this.#connect(), { unref: true });
   }
 
@@ -168,5 +175,6 @@ export class FeedbackStream {
     while (this.#open?.writer.ready === true && this.#acked.length + this.#failures.length > 0) {
       this.#open.writer.write({ ack: { feedback_ids: this.#acked.splice(0, ackIds), failures: this.#failures.splice(0, ackIds) } });
     }
+    if (this.#closed && this.#acked.length + this.#failures.length === 0) this.#open?.call.end();
   }
 }

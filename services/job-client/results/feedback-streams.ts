@@ -20,10 +20,12 @@ export class FeedbackStreams {
     this.#follow();
   }
 
-  close(): void {
+  /** Leaves all trackers; resolves as FeedbackStream.close does. */
+  async close(): Promise<void> {
     this.#subscription.close();
-    for (const stream of this.#streams.values()) stream.close();
+    const left = [...this.#streams.values()].map((stream) => stream.close());
     this.#streams.clear();
+    await Promise.all(left);
   }
 
   /** What a caller learns of one owner is no reason to try all streams at once; a new map is, and a tracker that answers again. */
@@ -37,7 +39,7 @@ export class FeedbackStreams {
       if (live.has(address)) {
         if (isNews) stream.hurry();
       } else {
-        stream.close();
+        void stream.close();
         this.#streams.delete(address);
       }
     }

@@ -12,7 +12,7 @@ export type ResultHandler = (result: JobResult) => void | Promise<void>;
 
 /** A receiver of results. */
 export interface ResultSubscription {
-  /** Takes no more, waits for handlers that run (at most 10 s) and sends their acks. */
+  /** Takes no more, waits for handlers that run (at most 10 s) and sends their acks; resolves when these are stored, or 3 s later. */
   close(): Promise<void>;
 }
 
@@ -36,7 +36,7 @@ export class ResultReceiver {
     this.#streams = new FeedbackStreams({ ...parts, onResults: (from, results) => this.#take(from, results) });
   }
 
-  /** Starts no more handlers, waits for those that run, but no longer than `graceMs`, sends their acks and leaves. */
+  /** Starts no more handlers, waits for those that run, but no longer than `graceMs`, sends their acks, waits until trackers have stored them, and leaves. */
   async close(graceMs = 10_000): Promise<void> {
     this.#closed = true;
     this.#queue.length = 0;
@@ -45,7 +45,7 @@ export class ResultReceiver {
       await new Promise<void>((resolve) => this.#idle.push(resolve));
       timer.cancel();
     }
-    this.#streams.close();
+    await this.#streams.close();
   }
 
   #wakeIdle(): void {

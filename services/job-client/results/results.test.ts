@@ -165,6 +165,25 @@ describe('onResult', () => {
     expect(taken).toEqual([one.feedback_id]);
   });
 
+  it('is closed when the tracker has stored the acks of handlers that had returned', async () => {
+    const tracker = await startTracker();
+    const steps: string[] = [];
+    tracker.onLeave = async () => {
+      steps.push(`acked ${acked(tracker).length}`);
+      await new Promise((resolve) => setImmediate(resolve));
+      steps.push('stored');
+    };
+    const client = connect({ trackers: [tracker.address] });
+    const sent = result();
+    await new Promise<void>((resolve) => {
+      client.onResult(() => resolve());
+      void eventually(() => tracker.receivers.size === 1).then(() => send(tracker, sent));
+    });
+    await client.close();
+    expect(steps).toEqual(['acked 1', 'stored']);
+    expect(acked(tracker)).toEqual([sent.feedback_id]);
+  });
+
   it('needs a group', () => {
     const client = new JobClient({ gateway: '127.0.0.1:1' });
     clients.push(client);

@@ -79,18 +79,15 @@ class FeedbackRelay {
     this.#writer = new StreamWriter<WatchFeedbackResponse>(call, { clock: parts.clock, onStall: (error) => this.fail(error) });
     this.#writer.onDrain(() => this.#send());
     call.on('data', (frame: WatchFeedbackRequest__Output) => this.#onFrame(frame));
-    call.on('error', () => this.#close());
-    call.on('cancelled', () => this.#close());
-    call.on('end', () => {
-      this.#close();
-      call.end();
-    });
+    call.on('error', () => void this.#close());
+    call.on('cancelled', () => void this.#close());
+    call.on('end', () => void this.#close().then(() => call.end()));
   }
 
   /** Ends the stream with an error. */
   fail(error: unknown): void {
     if (this.#closed) return;
-    this.#close();
+    void this.#close();
     failStream(this.#call as unknown as ServerDuplexStream<never, never>, error, this.#log);
   }
 
@@ -187,12 +184,13 @@ class FeedbackRelay {
     return from;
   }
 
-  #close(): void {
+  /** Resolves when the trackers have stored what the application acked. */
+  async #close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
     this.#writer.close();
     this.#master.close();
-    this.#streams?.close();
     this.#onClose();
+    await this.#streams?.close();
   }
 }

@@ -58,6 +58,8 @@ export class FeedbackDelivery {
   readonly #groups = new Map<string, Group>();
   #settlement: FeedbackSettlement = { taken: [], failed: [] };
   #settling = false;
+  /** Called when the next settlement is over. */
+  readonly #awaiting: (() => void)[] = [];
 
   constructor(store: Pick<QueueStore, 'readFeedback' | 'settleFeedback'>, owned: Pick<OwnedGroups, 'partitions' | 'partitionOf'>, clock: Clock, log: Logger) {
     this.#store = store;
@@ -119,6 +121,12 @@ export class FeedbackDelivery {
     }
     this.#flush();
     this.#deliver(receiver.submitNodeGroup, group);
+  }
+
+  /** Calls back when the store has answered to all that receivers said so far. */
+  whenSettled(callback: () => void): void {
+    this.#awaiting.push(callback);
+    this.#flush();
   }
 
   /** A partition is owned since now: what its jobs owe may be older than what was read. */
@@ -276,16 +284,20 @@ export class FeedbackDelivery {
 
   #flush(): void {
     const { taken, failed } = this.#settlement;
-    if (this.#settling || taken.length + failed.length === 0) return;
+    if (this.#settling) return;
+    const awaiting = this.#awaiting.splice(0);
+    const settled = (): void => {
+      for (const callback of awaiting) callback();
+    };
+    if (taken.length + failed.length === 0) return settled();
     this.#settling = true;
     this.#settlement = { taken: [], failed: [] };
-    this.#store.settleFeedback({ taken, failed }).then(
-      () => this.#settled(taken, failed.map(({ id }) => id)),
-      (error: unknown) => {
-        this.#log.warn('store.failed', { operation: 'settleFeedback', error });
+    void this.#store.settleFeedback({ taken, failed })
+      .catch((error: unknown) => this.#log.warn('store.failed', { operation: 'settleFeedback', error }))
+      .then(() => {
         this.#settled(taken, failed.map(({ id }) => id));
-      },
-    );
+        settled();
+      });
   }
 
   #settled(...ids: string[][]): void {

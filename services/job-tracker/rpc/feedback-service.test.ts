@@ -9,6 +9,7 @@ import { VirtualClock } from '../../../test/kit/virtual-clock.js';
 import { ClientMasters } from '../feedback/client-masters.js';
 import { FeedbackDelivery } from '../feedback/feedback-delivery.js';
 import type { Ownership } from '../lead/ownership.js';
+import type { FeedbackRow } from '../queue/queue-store.js';
 import { OwnedGroups } from '../queue/owned-groups.js';
 import { feedbackService } from './feedback-service.js';
 
@@ -18,7 +19,10 @@ const graceMs = 9_000;
 class Bench {
   readonly clock = new VirtualClock();
   readonly groups = new OwnedGroups(1_000);
-  readonly #delivery = new FeedbackDelivery({ readFeedback: () => Promise.resolve([]), settleFeedback: () => Promise.resolve() }, this.groups, this.clock, silentLogger);
+  rows: FeedbackRow[] = [];
+  /** Answers of the store that are waited for. */
+  readonly storing: (() => void)[] = [];
+  readonly #delivery = new FeedbackDelivery({ readFeedback: () => Promise.resolve(this.rows), settleFeedback: () => new Promise((resolve) => this.storing.push(resolve)) }, this.groups, this.clock, silentLogger);
   readonly masters = new ClientMasters(this.groups, this.#delivery, graceMs, this.clock);
   readonly #service = feedbackService(createHandlers(silentLogger), {
     delivery: this.#delivery,
@@ -35,12 +39,18 @@ class Bench {
   }
 
   /** Gives what the receiver says, and what it is told of the master. */
-  open(): { say: (frame: WatchFeedbackRequest) => void; told: GroupMaster[] } {
+  open(): { say: (frame: WatchFeedbackRequest) => void; leave: () => void; told: GroupMaster[]; ended: () => boolean } {
     const told: GroupMaster[] = [];
+    let ended = false;
     const write = ({ master }: WatchFeedbackResponse): boolean => (master !== undefined && master !== null && told.push(master), true);
-    const call = Object.assign(new EventEmitter(), { write, end: () => undefined, getPeer: () => 'peer', getPath: () => 'WatchFeedback' });
+    const call = Object.assign(new EventEmitter(), { write, end: () => void (ended = true), getPeer: () => 'peer', getPath: () => 'WatchFeedback' });
     (this.#service['WatchFeedback'] as unknown as (stream: typeof call) => void)(call);
-    return { say: ({ hello, alive }) => call.emit('data', hello ? { frame: 'hello', hello: { submit_node_group: 'app', max_in_flight: 0, client_id: 'c', ...hello } } : { frame: 'alive', alive }), told };
+    const say = ({ hello, alive, ack }: WatchFeedbackRequest): void => {
+      if (hello) call.emit('data', { frame: 'hello', hello: { submit_node_group: 'app', max_in_flight: 0, client_id: 'c', ...hello } });
+      else if (ack) call.emit('data', { frame: 'ack', ack: { failures: [], ...ack } });
+      else call.emit('data', { frame: 'alive', alive });
+    };
+    return { say, leave: () => call.emit('end'), told, ended: () => ended };
   }
 }
 
@@ -72,5 +82,27 @@ describe('FeedbackService', () => {
     expect(receiver.told.some(({ self }) => self)).toBe(false);
     await bench.clock.advance(1);
     expect(receiver.told.at(-1)).toMatchObject({ self: true });
+  });
+
+  it('ends the stream of a receiver that leaves when its last acks are stored, at once when there are none', async () => {
+    bench.rows = ['a', 'b'].map((id, index) => ({ id, seq: index + 1, nodeGroup: 'g', submitNodeGroup: 'app', message: '', deliveries: 0 }) as FeedbackRow);
+    const receiver = bench.open();
+    receiver.say({ hello: { monotonic: 1 } });
+    await bench.clock.advance(0);
+    receiver.say({ ack: { feedback_ids: ['a'] } });
+    receiver.say({ ack: { feedback_ids: ['b'] } });
+    receiver.leave();
+    await bench.clock.advance(0);
+    expect(bench.storing).toHaveLength(1);
+    bench.storing[0]?.();
+    await bench.clock.advance(0);
+    expect([bench.storing.length, receiver.ended()]).toEqual([2, false]);
+    bench.storing[1]?.();
+    await bench.clock.advance(0);
+    expect(receiver.ended()).toBe(true);
+    const idle = bench.open();
+    idle.say({ hello: { monotonic: 1 } });
+    idle.leave();
+    expect(idle.ended()).toBe(true);
   });
 });

@@ -56,7 +56,8 @@ function openReceiver(call: FeedbackCall, { delivery, masters, ownership, clock,
     if (ended) return;
     ended = true;
     close();
-    if (error === undefined) call.end();
+    // The end tells the receiver that its acks are stored.
+    if (error === undefined) delivery.whenSettled(() => call.end());
     else failStream(call as never, error, log);
   };
   call.on('data', (frame: WatchFeedbackRequest__Output) => {
