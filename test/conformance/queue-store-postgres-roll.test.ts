@@ -1,11 +1,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { afterAll, expect, it, onTestFinished } from 'vitest';
 import { newId } from '../../shared/ids.js';
 import { systemClock } from '../../shared/time/clock.js';
 import { type Migration, migrations, readMigrations } from '../../services/job-tracker/queue/stores/postgres/migrate.js';
 import { PostgresTools } from '../../services/job-tracker/queue/stores/postgres/postgres-tools.js';
+import { eventually } from '../kit/eventually.js';
 import { admit, enroll, OpenStore, owner } from './queue-store-bench.js';
 import { SharedPostgres } from './queue-store-postgres-bench.js';
 import { StoreProcess } from './queue-store-process.js';
@@ -57,6 +59,23 @@ it('rolls to the next schema while a tracker of this release is at work: nothing
   const wanted = { cluster: 'test', partitions: 4, requireSyncReplica: false, migrations: list };
   expect(await new PostgresTools(bench.url, false, wanted, systemClock).migrate()).toEqual([list.at(-1)?.name]);
   expect((await columns('worker')).map(({ name }) => name)).not.toContain('used_at');
+});
+
+it('begins to change the schema anew after a deadlock with a commit', async () => {
+  const bench = await server.bench();
+  onTestFinished(() => bench.destroy());
+  await bench.connect().open();
+  const commit = new pg.Client({ connectionString: bench.url });
+  await commit.connect();
+  await commit.query('BEGIN; LOCK TABLE lts.instance IN ROW EXCLUSIVE MODE');
+  const opened = bench.connect({ migrations: nextRelease() }).open();
+  const waits = async (): Promise<boolean> => (await bench.sql("SELECT 1 FROM pg_locks WHERE relation = 'lts.instance'::regclass AND NOT granted")).length > 0;
+  await eventually(waits, { withinMs: 5_000, what: 'the new release waits for a table' });
+  // It has waited for longer, so that it is the one that gives way.
+  await commit.query('LOCK TABLE lts.live IN ROW EXCLUSIVE MODE');
+  await commit.query('COMMIT');
+  expect(await opened).toMatchObject({ cluster: 'test', partitions: 4 });
+  await commit.end();
 });
 
 it('rolls from the schema before schedules: what it has stays, and its trackers go on admitting in their way', async () => {

@@ -25,6 +25,9 @@ export interface Migrated {
 const lockKey = 0x6c7473;
 /** For this long a change of the schema may wait for a table: behind it every commit waits, too. */
 const lockWithinMs = 2_000;
+/** PostgreSQL's code of it. */
+const deadlock = '40P01';
+const mostRepeats = 5;
 
 /** The files of a folder, in order. */
 export function readMigrations(folder: string): Migration[] {
@@ -40,8 +43,21 @@ export function readMigrations(folder: string): Migration[] {
 /** Those of this release. */
 export const migrations: readonly Migration[] = readMigrations(join(packageRoot, 'services/job-tracker/queue/stores/postgres/migrations'));
 
-/** Runs `work` in a transaction that alone may change the schema. Its locks go with the transaction. */
+/**
+ * Runs `work` in a transaction that alone may change the schema. Its locks go with the transaction. It takes tables in the
+ * order of the files, and commits of trackers that are at work take them in theirs: after a deadlock it begins anew.
+ */
 export async function alone<T>(connection: Connection, work: () => Promise<T>): Promise<T> {
+  for (let repeats = 0; ; repeats++) {
+    try {
+      return await inTransaction(connection, work);
+    } catch (error) {
+      if (connection.isLost || repeats === mostRepeats || (error as { code?: unknown }).code !== deadlock) throw error;
+    }
+  }
+}
+
+async function inTransaction<T>(connection: Connection, work: () => Promise<T>): Promise<T> {
   await connection.query('BEGIN', undefined);
   try {
     await connection.query(`SET LOCAL lock_timeout = ${lockWithinMs}`, undefined);
