@@ -112,8 +112,7 @@ export class Dispatcher {
       group.ready.remove(seq);
       group.ready.insert(row);
       this.dispatch(group);
-    // It is read again when the halt is over.
-    }, () => undefined);
+    }, () => undefined); // It is read again when the halt is over.
   }
 
   #isHalted({ name }: GroupQueue, { taskId = '' }: ReadyRow): boolean {

@@ -17,6 +17,7 @@ class Epochs {
   readonly gone = new Set<number>();
   loading: Promise<unknown> = Promise.resolve();
   failingReleases = 0;
+  checks = 0;
 
   open = async (): Promise<unknown> => ({ storeId: 's', cluster: 'c', partitions: 4 });
   owners = async (): Promise<StoredOwner[]> => this.rows.filter(({ partition }) => !this.gone.has(partition)).map((row) => ({ ...row }));
@@ -37,6 +38,7 @@ class Epochs {
     }
   };
   fenced = async (held: readonly HeldEpoch[]): Promise<number[]> => {
+    this.checks++;
     await this.loading;
     return held.filter(({ partition, epoch }) => this.rows[partition]?.epoch !== epoch).map(({ partition }) => partition);
   };
@@ -249,6 +251,16 @@ describe('Ownership', () => {
     epochs.loading = Promise.resolve();
     await a.ownership.checkEpochs();
     expect(confirmed()).toEqual([taken + 1_400, undefined]);
+  });
+
+  it('asks a store that does not answer once, however often it is to be asked', async () => {
+    epochs.loading = clock.sleep(5_000);
+    const checked = [a.ownership.checkEpochs(), a.ownership.checkEpochs(), a.ownership.checkEpochs()];
+    await clock.advance(5_000);
+    await Promise.all(checked);
+    expect(epochs.checks).toBe(1);
+    await a.ownership.checkEpochs();
+    expect(epochs.checks).toBe(2);
   });
 
   it('takes the others when the row of one is gone, and says so until it is back', async () => {

@@ -53,6 +53,7 @@ export class Ownership {
   #reloadedAt = Number.NEGATIVE_INFINITY;
   #opened: StoreIdentity | undefined;
   #running = false;
+  #checking: Promise<void> | undefined;
   #draining = false;
   #trouble: LtsError | undefined;
   readonly #failures: Repeats;
@@ -175,8 +176,12 @@ export class Ownership {
     void this.#tellHolders(held);
   }
 
-  /** Asks the store whether the epochs are still current. To be called about every second. */
-  async checkEpochs(): Promise<void> {
+  /** Asks the store whether the epochs are still current. To be called about every second; calls share a question that is under way. */
+  checkEpochs(): Promise<void> {
+    return (this.#checking ??= this.#askEpochs().finally(() => (this.#checking = undefined)));
+  }
+
+  async #askEpochs(): Promise<void> {
     const held = this.#held();
     if (held.length === 0) return;
     const asked = this.#clock.monotonic();
